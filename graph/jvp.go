@@ -1,0 +1,90 @@
+package graph
+
+import "slices"
+
+// JVP returns the program of the directional derivative, (x, dx) ↦ (f(x), Df(x)·dx).
+//
+// Its inputs are those of p, then one tangent for each input in wrt (named d and the input's
+// name); its outputs are those of p, then the tangent of each. Tangents have the tangent type of
+// their primals. An operation that is not smooth everywhere is told, by its attribute order, that
+// one more derivative of it is taken: on a branch boundary the run then refuses.
+//
+// Source: forward mode on a finite computational graph; jvp as a program transformation.
+func JVP(p *Program, wrt []int) *Program {
+	b := NewBuilder(p.Name + ".jvp")
+	taken := map[string]bool{}
+	x := make([]Value, len(p.Inputs))
+	for i, in := range p.Inputs {
+		x[i] = b.addInput(in)
+		taken[in.Name] = true
+	}
+	dx := make([]Value, len(p.Inputs))
+	for i := range dx {
+		dx[i] = None
+	}
+	for _, i := range wrt {
+		name := freshName("d"+p.Inputs[i].Name, taken)
+		taken[name] = true
+		v := b.Input(name, p.Inputs[i].Type.Tangent())
+		if p.Inputs[i].Type.DType.IsFloat() {
+			dx[i] = v
+		}
+	}
+	y, dy := b.pushForward(p, x, dx)
+	outputs := append(slices.Clone(y), dy...)
+	names := make([]string, 0, len(outputs))
+	for i := range y {
+		names = append(names, p.OutputName(i))
+	}
+	for i := range dy {
+		if dy[i] == None {
+			outputs[len(y)+i] = b.Zeros(p.Type(p.Outputs[i]).Tangent())
+		}
+		names = append(names, "d"+p.OutputName(i))
+	}
+	return b.BuildNamed(names, outputs...)
+}
+
+// pushForward adds the nodes of p and of their tangents, and returns both for each output.
+func (b *Builder) pushForward(p *Program, x, dx []Value) (y, dy []Value) {
+	at := append(slices.Clone(x), make([]Value, len(p.Nodes))...)
+	tangent := append(slices.Clone(dx), make([]Value, len(p.Nodes))...)
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		v := len(p.Inputs) + i
+		s := &Site{Builder: b, Node: n, X: make([]Value, len(n.Args)), XTypes: make([]Type, len(n.Args))}
+		d := make([]Value, len(n.Args))
+		active := false
+		for k, a := range n.Args {
+			s.X[k], s.XTypes[k], d[k] = at[a], p.Type(a), tangent[a]
+			active = active || d[k] != None
+		}
+		if active && n.Op.Kinks {
+			s.Node = n.raiseOrder(d)
+		}
+		at[v], tangent[v] = b.copyNode(s.Node, at), None
+		if active {
+			s.Y = at[v]
+			b.origin = n.Origin
+			tangent[v] = n.Op.JVP(s, d)
+		}
+	}
+	for _, v := range p.Outputs {
+		y, dy = append(y, at[v]), append(dy, tangent[v])
+	}
+	return y, dy
+}
+
+// raiseOrder returns the node with one more derivative demanded of each operand that has a tangent.
+func (n *Node) raiseOrder(dx []Value) *Node {
+	order := make([]int, len(n.Args))
+	copy(order, n.Attrs.Ints(Order))
+	for k := range order {
+		if dx[k] != None {
+			order[k]++
+		}
+	}
+	raised := *n
+	raised.Attrs = n.Attrs.With(Order, order...)
+	return &raised
+}
