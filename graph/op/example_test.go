@@ -12,7 +12,8 @@ func Example() {
 	b := graph.NewBuilder("f")
 	x := b.Input("x", graph.F64(3))
 	p := b.Build(b.Emit(op.Mul, nil, b.Emit(op.Sin, nil, x), x))
-	fmt.Print(p, graph.Linearize(p, []int{0}).Linear)
+	fmt.Print(p)
+	fmt.Print(graph.Linearize(p, []int{0}).Linear)
 	// Output:
 	// program f(x: f64[3]) -> f64[3] {
 	//   a: f64[3] = sin x
