@@ -1,0 +1,66 @@
+package linsolve
+
+import "math"
+
+// equilibrate sets scaled = diag(2^row) A diag(2^col), with exponents chosen so that the largest
+// entry of every non-zero row and column is near 1. Powers of two make the scaling exact; where an
+// entry would underflow, all exponents are left at 0.
+//
+// The rule is Ruiz's: each pass divides rows and columns by the square root of their largest entry.
+func equilibrate(scaled []float64, row, col []int, a Dense) {
+	n := a.N
+	clear(row)
+	clear(col)
+	rowTop, colTop := make([]int, n), make([]int, n)
+	for range 10 {
+		for k := range n {
+			rowTop[k], colTop[k] = math.MinInt, math.MinInt
+		}
+		for i := range n {
+			for j, v := range a.Data[i*n : (i+1)*n] {
+				if v == 0 {
+					continue
+				}
+				_, e := math.Frexp(v)
+				e += row[i] + col[j]
+				rowTop[i], colTop[j] = max(rowTop[i], e), max(colTop[j], e)
+			}
+		}
+		changed := false
+		for k := range n {
+			r, c := halved(rowTop[k]), halved(colTop[k])
+			row[k] -= r
+			col[k] -= c
+			changed = changed || r != 0 || c != 0
+		}
+		if !changed {
+			break
+		}
+	}
+	for i := range n {
+		for j, v := range a.Data[i*n : (i+1)*n] {
+			s := math.Ldexp(v, row[i]+col[j])
+			if math.Ldexp(s, -row[i]-col[j]) != v {
+				clear(row)
+				clear(col)
+				copy(scaled, a.Data)
+				return
+			}
+			scaled[i*n+j] = s
+		}
+	}
+}
+
+// halved returns half of a binary exponent outside 0…1, rounded so that it always moves downwards
+// or upwards by at least one; an empty row or column is not moved.
+func halved(e int) int {
+	switch {
+	case e == math.MinInt:
+		return 0
+	case e > 1:
+		return e / 2
+	case e < 0:
+		return (e - 1) / 2
+	}
+	return 0
+}
