@@ -1,0 +1,68 @@
+package implicit
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/lensir/lensir-study/graph"
+)
+
+// contracting is how many steps in a row must shrink before Newton's iteration takes over.
+const contracting = 5
+
+// FindLimit finds the limit of the plain iteration z ← G(z, θ) from z0: it iterates until
+// contraction shows, then polishes with Newton's iteration on r = z − G, and accepts the root only
+// if it lies where the iteration is heading. Newton's iteration from z0 could find another one.
+func FindLimit(g, r *Map, z0, theta []float64, s Settings) (*Root, error) {
+	s = s.withDefaults()
+	z := append([]float64{}, z0...)
+	next := make([]float64, len(z))
+	last, shrinking := math.Inf(1), 0
+	patience := contracting
+	var reached error
+	for k := range s.MaxPlainIterations {
+		if err := g.Eval(next, z, theta); err != nil {
+			return unreached(z, k), place(err, fmt.Sprintf("plain step %d", k))
+		}
+		step := distance(next, z)
+		ratio := step / last
+		if shrinking++; step > 0 && !(ratio < 1) {
+			shrinking = 0
+		}
+		last = step
+		z, next = next, z
+		if step != 0 && shrinking < patience {
+			continue
+		}
+		// The remaining steps sum to at most step·ratio/(1−ratio) if the ratio does not grow; three
+		// times that, plus what rounding blurs, is still where the iteration is heading.
+		heading := 3*step*ratio/(1-ratio) + 1e-8*max(1, norm2(z))
+		if step == 0 {
+			heading = 1e-8 * max(1, norm2(z))
+		}
+		root, err := FindRoot(r, z, theta, s)
+		if root != nil {
+			root.PlainSteps = k + 1
+		}
+		if root != nil && distance(root.Z, z) <= heading {
+			return root, err
+		}
+		if step == 0 {
+			return root, err
+		}
+		reached = err
+		patience = 2 * (k + 1) // look again when twice as far
+	}
+	reason := fmt.Sprintf("the plain iteration does not approach a fixed point in %d steps (last step %.3g)", s.MaxPlainIterations, last)
+	if reached != nil {
+		reason += "; where it seemed to: " + reached.Error()
+	}
+	return unreached(z, s.MaxPlainIterations), &graph.Failure{Status: graph.NotConverged, Reason: reason + ": the map may not be a contraction here; try another start, or state the equation as a root"}
+}
+
+// unreached is the root of a plain iteration that led nowhere.
+func unreached(z []float64, steps int) *Root {
+	root := &Root{Z: z, PlainSteps: steps, ResidualNorm: math.NaN()}
+	root.unknown()
+	return root
+}

@@ -1,0 +1,198 @@
+package implicit
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/implicit/linsolve"
+)
+
+// Root is a root of R(·, θ) with its evidence. The numbers are set as far as the solve came, also
+// when it was refused.
+type Root struct {
+	Z []float64
+	// Iterations counts Newton steps, PlainSteps the plain steps of a fixed point before them.
+	Iterations, PlainSteps int
+	// ResidualNorm is ‖R(z, θ)‖₂.
+	ResidualNorm float64
+	// Rounding estimates the error in evaluating R at z, in the 2-norm: see evaluationNoise.
+	Rounding float64
+	// ErrorEstimate is δ = (‖R‖ + rounding)/σ_min, an estimate of ‖z − z*‖₂.
+	ErrorEstimate float64
+	// LipschitzA and LipschitzB estimate the local Lipschitz constants of R_z and R_θ in z.
+	LipschitzA, LipschitzB float64
+	// Evidence is that of the state Jacobian R_z at z.
+	linsolve.Evidence
+
+	theta    []float64
+	jacobian []float64
+	lu       *linsolve.LU
+}
+
+// FindRoot follows Newton's iteration, damped by a line search, from z0 to a root of R(·, θ), and
+// polishes it until the step no longer improves. It refuses with a *graph.Failure, beside the Root
+// as far as it came.
+func FindRoot(r *Map, z0, theta []float64, s Settings) (*Root, error) {
+	s = s.withDefaults()
+	if r.out != r.m {
+		return nil, fmt.Errorf("implicit: %d equations for %d unknowns", r.out, r.m)
+	}
+	it := &newton{f: r, theta: theta, z: append([]float64{}, z0...)}
+	err := it.run(s)
+	root := &Root{Z: it.z, Iterations: it.count, ResidualNorm: norm2(it.r), theta: theta, jacobian: it.jacobian, lu: &it.lu}
+	if err != nil {
+		root.unknown()
+		// A singular Jacobian met on the way is a statement about the root only if R vanishes there.
+		var f *graph.Failure
+		if errors.As(err, &f) && f.Status == graph.SingularStateJacobian && root.ResidualNorm > s.Tolerance*max(1, norm2(root.Z)) {
+			moved := *f
+			moved.Status = graph.NotConverged
+			moved.Reason += "; this is no root: start elsewhere"
+			return root, &moved
+		}
+		return root, err
+	}
+	return root, root.certify(r, s)
+}
+
+// unknown marks the evidence that a refused solve does not have.
+func (root *Root) unknown() {
+	nan := math.NaN()
+	root.Rounding, root.ErrorEstimate, root.LipschitzA, root.LipschitzB = nan, nan, nan, nan
+	root.Evidence = linsolve.Evidence{ConditionOne: nan, ConditionTwo: nan, ConditionScaled: nan, SigmaMin: nan, SigmaMax: nan}
+}
+
+// certify judges a root: R_z must be regular, and must be so in the whole region in which the true
+// root may lie. A condition number cannot see that: at a fold in one unknown it is 1.
+//
+// With δ the root error estimate and L_A a local Lipschitz constant of R_z, the smallest singular
+// value at the true root is at least σ_min − L_A δ; L_A δ/σ_min ≤ ½ keeps half of it (and is
+// Kantorovich's condition for the existence of the root).
+func (root *Root) certify(r *Map, s Settings) error {
+	root.unknown()
+	if r.m == 0 {
+		root.Evidence = root.lu.Evidence()
+		root.Rounding, root.ErrorEstimate, root.LipschitzA, root.LipschitzB = 0, 0, 0, 0
+		return nil
+	}
+	root.Evidence = root.lu.Evidence()
+	rng := rand.New(rand.NewPCG(s.Seed, 0x726f6f74))
+	noise, err := root.evaluationNoise(r, rng)
+	if err != nil {
+		return place(err, "near the root")
+	}
+	root.Rounding = noise
+	root.ErrorEstimate = (root.ResidualNorm + noise) / root.SigmaMin
+	if root.LipschitzA, root.LipschitzB, err = root.localLipschitz(r, rng); err != nil {
+		return place(err, "near the root")
+	}
+	fold := root.LipschitzA * root.ErrorEstimate / root.SigmaMin
+	if !(fold <= 0.5) {
+		return &graph.Failure{Status: graph.SingularStateJacobian, Reason: fmt.Sprintf(
+			"R_z could be singular within the uncertainty of the root: σ_min = %.3g, the root is known to %.3g, and R_z changes by %.3g per unit: the solution branch may fold here; move the parameters away from the fold",
+			root.SigmaMin, root.ErrorEstimate, root.LipschitzA)}
+	}
+	if limit := s.Tolerance * max(1, norm2(root.Z)); !(root.ErrorEstimate <= limit) {
+		return &graph.Failure{Status: graph.NotConverged, Reason: fmt.Sprintf(
+			"the root is known only to %.3g, not to the tolerance %.3g (σ_min = %.3g): rescale the equations, or raise the tolerance if that is enough",
+			root.ErrorEstimate, limit, root.SigmaMin)}
+	}
+	return nil
+}
+
+// evaluationNoise estimates the rounding error in R(z, θ): the largest deviation from linearity
+// over steps of a few units in the last place, where R is linear up to rounding, doubled; and not
+// less than what rounding z itself does, u‖|R_z||z|‖.
+func (root *Root) evaluationNoise(r *Map, rng *rand.Rand) (float64, error) {
+	base := make([]float64, r.out)
+	if err := r.Eval(base, root.Z, root.theta); err != nil {
+		return 0, err
+	}
+	moved, linear, value := make([]float64, r.m), make([]float64, r.out), make([]float64, r.out)
+	worst := 0.0
+	for range 8 {
+		for i, z := range root.Z {
+			moved[i] = z + z*float64(rng.IntN(9)-4)*linsolve.Epsilon
+		}
+		if err := r.Eval(value, moved, root.theta); err != nil {
+			continue // a domain boundary within rounding; the other directions tell
+		}
+		for i, z := range root.Z {
+			moved[i] -= z
+		}
+		matVec(linear, root.jacobian, moved)
+		for i := range value {
+			value[i] -= base[i] + linear[i]
+		}
+		worst = max(worst, norm2(value))
+	}
+	return max(2*worst, linsolve.Epsilon/2*absMatVec(root.jacobian, root.Z, r.out)), nil
+}
+
+// localLipschitz estimates how fast R_z and R_θ change near the root, in the Frobenius norm, which
+// is not below the 2-norm: along the direction in which R_z is weakest and two random ones.
+func (root *Root) localLipschitz(r *Map, rng *rand.Rand) (la, lb float64, err error) {
+	directions := [][]float64{root.Right, randomUnit(rng, r.m), randomUnit(rng, r.m)}
+	h := max(1e-4*max(1, norm2(root.Z)), 4*root.ErrorEstimate)
+	rTheta := make([]float64, r.out*r.n)
+	if err := r.ParamJacobian(rTheta, root.Z, root.theta); err != nil {
+		return 0, 0, err
+	}
+	a, b := make([]float64, len(root.jacobian)), make([]float64, len(rTheta))
+	for _, d := range directions {
+		if len(d) == 0 {
+			continue
+		}
+		step, err := root.nearby(r, d, h, a, b)
+		if err != nil {
+			return 0, 0, err
+		}
+		la = max(la, distance(a, root.jacobian)/step)
+		lb = max(lb, distance(b, rTheta)/step)
+	}
+	return la, lb, nil
+}
+
+// nearby evaluates R_z and R_θ at a small step from the root, on the side and at the size at which
+// they are defined.
+func (root *Root) nearby(r *Map, d []float64, h float64, a, b []float64) (step float64, err error) {
+	for range 4 {
+		for _, signed := range []float64{h, -h} {
+			z := axpy(root.Z, signed, d)
+			if err = r.StateJacobian(a, nil, z, root.theta); err != nil {
+				continue
+			}
+			if err = r.ParamJacobian(b, z, root.theta); err == nil {
+				for i := range z {
+					z[i] -= root.Z[i]
+				}
+				return norm2(z), nil
+			}
+		}
+		h /= 100
+	}
+	return 0, err
+}
+
+func distance(x, y []float64) float64 {
+	var h float64
+	for i := range x {
+		h = math.Hypot(h, x[i]-y[i])
+	}
+	return h
+}
+
+func randomUnit(rng *rand.Rand, n int) []float64 {
+	d := make([]float64, n)
+	for i := range d {
+		d[i] = rng.NormFloat64()
+	}
+	size := norm2(d)
+	for i := range d {
+		d[i] /= size
+	}
+	return d
+}

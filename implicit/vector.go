@@ -1,0 +1,49 @@
+package implicit
+
+import "math"
+
+// norm2 is ‖x‖₂.
+func norm2(x []float64) float64 {
+	var h float64
+	for _, v := range x {
+		h = math.Hypot(h, v)
+	}
+	return h
+}
+
+func dot(x, y []float64) float64 {
+	var s float64
+	for i, v := range x {
+		s += float64(v * y[i])
+	}
+	return s
+}
+
+// matVec sets y = A x for a row-major len(y)×len(x) matrix.
+func matVec(y, a, x []float64) {
+	for i := range y {
+		y[i] = dot(a[i*len(x):(i+1)*len(x)], x)
+	}
+}
+
+// absMatVec returns ‖|A||x|‖₂.
+func absMatVec(a, x []float64, rows int) float64 {
+	var h float64
+	for i := range rows {
+		var s float64
+		for j, v := range x {
+			s += math.Abs(a[i*len(x)+j] * v)
+		}
+		h = math.Hypot(h, s)
+	}
+	return h
+}
+
+// axpy returns x + α d.
+func axpy(x []float64, alpha float64, d []float64) []float64 {
+	y := make([]float64, len(x))
+	for i := range y {
+		y[i] = x[i] + float64(alpha*d[i])
+	}
+	return y
+}

@@ -1,0 +1,72 @@
+package iterate
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/implicit"
+)
+
+// Steps runs the K-step map and its m×p Jacobian in one forward pass,
+//
+//	E₀ = Dz₀(θ),   E_{k+1} = G_z(z_k, θ) E_k + G_θ(z_k, θ),
+//
+// and calls visit with z_k and E_k (row-major, p columns) for k = 0, 1, …, K; the slices are only
+// valid during the call. start is z₀(θ), a map without state.
+//
+// The status comes from the primal recursion, also where tangents are zero, m = 0 or p = 0: an
+// operation outside its domain or on a branch boundary refuses, naming the step.
+func Steps(g, start *implicit.Map, theta []float64, k int, visit func(k int, z, e []float64) error) error {
+	m, p, out := g.Dims()
+	if _, _, zLen := start.Dims(); zLen != m || out != m {
+		return fmt.Errorf("iterate: the start has %d entries and the map takes %d to %d", zLen, m, out)
+	}
+	z, next := make([]float64, m), make([]float64, m)
+	e, nextE := make([]float64, m*p), make([]float64, m*p)
+	initial, err := start.Joint(z, nil, theta)
+	if err != nil {
+		return at(err, "the start")
+	}
+	if err := initial.Push(e, identity(p), p); err != nil {
+		return at(err, "the start")
+	}
+	tangents := make([]float64, (m+p)*p)
+	copy(tangents[m*p:], identity(p))
+	for step := 0; ; step++ {
+		if err := visit(step, z, e); err != nil {
+			return err
+		}
+		if step == k {
+			return nil
+		}
+		d, err := g.Joint(next, z, theta)
+		if err != nil {
+			return at(err, fmt.Sprintf("step %d", step+1))
+		}
+		copy(tangents, e)
+		if err := d.Push(nextE, tangents, p); err != nil {
+			return at(err, fmt.Sprintf("step %d", step+1))
+		}
+		z, next, e, nextE = next, z, nextE, e
+	}
+}
+
+func identity(n int) []float64 {
+	a := make([]float64, n*n)
+	for i := range n {
+		a[i*n+i] = 1
+	}
+	return a
+}
+
+// at prefixes the reason of a failure with the step.
+func at(err error, where string) error {
+	var f *graph.Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	g := *f
+	g.Reason = where + ": " + g.Reason
+	return &g
+}
