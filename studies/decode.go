@@ -1,0 +1,325 @@
+package studies
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/lensir/lensir-study/graph"
+)
+
+// read loads, parses and decodes a study.
+func read(f files, path string) (*Study, error) {
+	src, e := f.text(path)
+	if e != nil {
+		return nil, e
+	}
+	tree, err := parseTOML(src)
+	if err != nil {
+		return nil, err
+	}
+	return decode(f, path, src, tree)
+}
+
+// decoder fills a Study from a tree that the schema has passed.
+type decoder struct {
+	arrayReader
+	*Study
+	names nameSpace
+}
+
+// decode checks a tree against the schema and makes a Study of it.
+func decode(f files, path string, src *source, tree *node) (*Study, error) {
+	c := checker{src: src}
+	kind := rules.keys["kind"]
+	switch text, _ := tree.child("kind").text(); {
+	case tree.child("kind") == nil:
+		for _, n := range tree.items {
+			if strings.EqualFold(n.name, "kind") {
+				c.unknown(tree, n, rules)
+				return nil, c.err()
+			}
+		}
+		c.missing(tree, "kind", kind)
+	case !slices.Contains(kind.choices, text):
+		c.value(tree.child("kind"), kind)
+	default:
+		c.kind = Kind(text)
+		c.check(tree, rules)
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	d := decoder{
+		arrayReader: arrayReader{src},
+		Study:       &Study{File: src.name, Text: src.text, Kind: c.kind, files: f, path: path, tree: tree},
+		names:       nameSpace{places: map[string]Place{}},
+	}
+	for _, stage := range []func() error{d.declare, d.values, d.formulas, d.settings, d.sweep} {
+		if err := stage(); err != nil {
+			return nil, err
+		}
+	}
+	return d.Study, nil
+}
+
+// text returns a string value, and whether there is one.
+func (n *node) text() (string, bool) {
+	if n == nil {
+		return "", false
+	}
+	s, ok := n.value.(string)
+	return s, ok
+}
+
+// entries returns the keys of a section in the order of the file.
+func (d *decoder) entries(section ...string) []*node {
+	if n := d.tree.child(section...); n != nil {
+		return n.items
+	}
+	return nil
+}
+
+func (d *decoder) keyPlace(n *node) Place { return Place{d.src, n.keyAt} }
+
+func (d *decoder) keyErrorf(n *node, format string, args ...any) *Error {
+	return d.keyPlace(n).errorf(strings.Join(n.path(), "."), format, args...)
+}
+
+// declare enters every name into the one space.
+func (d *decoder) declare() error {
+	var names []*node
+	for _, section := range []string{"constants", "parameters", "data", "define", "state", "branches", "objective"} {
+		names = append(names, d.entries(section)...)
+	}
+	for _, n := range d.entries("root") {
+		if d.tree.child("state", n.name) == nil { // an equation may share the name of a block
+			names = append(names, n)
+		}
+	}
+	slices.SortStableFunc(names, func(a, b *node) int { return a.keyAt.start - b.keyAt.start })
+	for _, n := range names {
+		d.names.declare(d.src, n)
+	}
+	return d.names.err()
+}
+
+// values makes and loads the numbers.
+func (d *decoder) values() error {
+	var errs errorList
+	collect := func(section string, read func(*node) (Array, *Error)) (list []Quantity) {
+		for _, n := range d.entries(section) {
+			a, err := read(n)
+			if err != nil {
+				errs.add(err)
+			}
+			list = append(list, Quantity{n.name, a, d.keyPlace(n)})
+		}
+		return list
+	}
+	d.Constants = collect("constants", d.array)
+	d.Parameters = collect("parameters", d.array)
+	d.Data = collect("data", func(n *node) (Array, *Error) { return d.data(d.files, d.path, n) })
+	return errs.err()
+}
+
+// formula returns a value of type wantFormula.
+func (d *decoder) formula(n *node) Formula {
+	text, quoted := n.text()
+	if !quoted {
+		text = numberText(d.src, n)
+	}
+	return Formula{Text: text, Key: strings.Join(n.path(), "."), Place: Place{d.src, n.at}}
+}
+
+func (d *decoder) definitions(section string) (list []Definition) {
+	for _, n := range d.entries(section) {
+		list = append(list, Definition{n.name, d.formula(n), d.keyPlace(n)})
+	}
+	return list
+}
+
+// formulas reads state, branches, equations and objectives.
+func (d *decoder) formulas() error {
+	d.Title, _ = d.tree.child("title").text()
+	d.Define = d.definitions("define")
+	d.Objective = d.definitions("objective")
+	var blocks []string
+	for _, n := range d.entries("state") {
+		d.State = append(d.State, Block{n.name, d.formula(n.child("start")), d.keyPlace(n)})
+		blocks = append(blocks, n.name)
+	}
+	var errs errorList
+	isBlock := func(n *node) {
+		if !slices.Contains(blocks, n.name) {
+			errs.add(d.keyErrorf(n, "[state] has no block %q", n.name).hint("its blocks are %s", strings.Join(blocks, ", ")))
+		}
+	}
+	for _, n := range d.entries("branches") {
+		b := Branch{Name: n.name, Place: d.keyPlace(n)}
+		if len(n.items) == 0 {
+			errs.add(d.keyErrorf(n, "[branches] %s starts nowhere", n.name).hint("for example %s = { %s = \"1\" }", n.name, blocks[0]))
+		}
+		for _, start := range n.items {
+			isBlock(start)
+		}
+		for _, block := range d.State {
+			start := block.Start
+			if own := n.child(block.Name); own != nil {
+				start = d.formula(own)
+			}
+			b.Starts = append(b.Starts, start)
+		}
+		d.Branches = append(d.Branches, b)
+	}
+	switch d.Kind {
+	case Root:
+		d.Equations = d.definitions("root")
+	case FixedPoint:
+		for _, n := range d.entries("fixed-point") {
+			isBlock(n)
+		}
+		for _, block := range d.State {
+			n := d.tree.child("fixed-point", block.Name)
+			if n == nil {
+				errs.add(d.keyErrorf(d.tree.child("state", block.Name), "the block %q has no formula in [fixed-point]", block.Name).
+					hint("add %s = \"…\" there", block.Name))
+				continue
+			}
+			d.Equations = append(d.Equations, Definition{n.name, d.formula(n), d.keyPlace(n)})
+		}
+	}
+	for _, section := range []string{"state", "root", "objective"} {
+		if n := d.tree.child(section); n != nil && len(n.items) == 0 {
+			errs.add(d.keyErrorf(n, "the section [%s] is empty", section))
+		}
+	}
+	return errs.err()
+}
+
+// setting returns the value at a path, or its default from the schema.
+func (d *decoder) setting(path ...string) any {
+	if n := d.tree.child(path...); n != nil {
+		if isNumber(n) {
+			return n.number()
+		}
+		return n.value
+	}
+	text := rules.at(path...).byDefault
+	if strings.HasPrefix(text, `"`) {
+		return strings.Trim(text, `"`)
+	}
+	v, err := parseDecimal(text)
+	if err != nil {
+		panic("schema: " + strings.Join(path, ".") + " has no default")
+	}
+	return v
+}
+
+// settings reads what is neither number nor formula, with defaults.
+func (d *decoder) settings() error {
+	d.Implicit = Implicit{
+		Tolerance:     d.setting("implicit", "tolerance").(float64),
+		MaxIterations: int(d.setting("implicit", "max_iterations").(float64)),
+		Solver:        d.setting("implicit", "solver").(string),
+	}
+	if n := d.tree.child("implicit", "max_iterations"); n != nil && (n.count() < 1 || n.count() > 1_000_000) {
+		return d.errorf(n, "%s is from 1 to 1000000, found %d", label(n), n.count())
+	}
+	if s, ok := d.tree.child("expect", "status").text(); ok {
+		d.Expect = graph.Status(s)
+	}
+	for _, stage := range []func() *Error{d.domain, d.bounds, d.steps} {
+		if err := stage(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decoder) domain() *Error {
+	ball := d.tree.child("domain", "ball")
+	if ball == nil {
+		return nil
+	}
+	d.Domain = &Domain{Radius: ball.child("radius").number(), Norm: d.setting("domain", "ball", "norm").(string)}
+	weights := ball.child("weights")
+	switch weighted := d.Domain.Norm == "weighted-inf"; {
+	case weighted && weights == nil:
+		return d.keyErrorf(ball, "the norm weighted-inf needs weights").hint("for example weights = [1, 0.5]")
+	case !weighted && weights != nil:
+		return d.keyErrorf(weights, "the norm %q takes no weights", d.Domain.Norm).hint(`they go with norm = "weighted-inf"`)
+	case !weighted:
+		return nil
+	}
+	w, err := d.array(weights)
+	if err != nil {
+		return err
+	}
+	if len(w.Shape) != 1 || slices.ContainsFunc(w.Data, func(v float64) bool { return v <= 0 }) {
+		return d.errorf(weights, "%s wants a vector of positive numbers", label(weights))
+	}
+	d.Domain.Weights = w.Data
+	return nil
+}
+
+func (d *decoder) bounds() *Error {
+	section := d.tree.child("bounds")
+	if section == nil {
+		return nil
+	}
+	mode, _ := section.child("constants").text()
+	d.Bounds = &Bounds{Declared: mode == "declare"}
+	for _, f := range []struct {
+		name string
+		dst  *Formula
+	}{{"q", &d.Bounds.Q}, {"L_z", &d.Bounds.LZ}, {"L_theta", &d.Bounds.LTheta}} {
+		n := section.child(f.name)
+		switch {
+		case d.Bounds.Declared && n == nil:
+			return d.keyErrorf(section, "[bounds] declares its constants and has no %q", f.name).
+				hint(`q, L_z and L_theta are declared together; constants = "estimate" samples them`)
+		case !d.Bounds.Declared && n != nil:
+			return d.keyErrorf(n, "[bounds] estimates its constants and has a formula for %s", f.name).
+				hint(`constants = "declare" takes it`)
+		case n != nil:
+			*f.dst = d.formula(n)
+		}
+	}
+	if !d.Bounds.Declared && d.Domain == nil {
+		return d.keyErrorf(section, "[bounds] estimates its constants over D, and there is no [domain]").
+			hint("for example\n[domain]\nball = %s", rules.at("domain", "ball").example)
+	}
+	return nil
+}
+
+// maxSteps bounds K.
+const maxSteps = 10_000_000
+
+func (d *decoder) steps() *Error {
+	n := d.tree.child("iterate", "steps")
+	if n == nil {
+		return nil
+	}
+	values, err := d.list(n)
+	if err != nil {
+		return err
+	}
+	if len(values) == 0 {
+		return d.errorf(n, "%s is empty", label(n)).hint("for example %s", rules.at("iterate", "steps").example)
+	}
+	for i, v := range values {
+		place := n
+		if n.kind == arrayNode {
+			place = n.items[i]
+		}
+		switch {
+		case v != math.Trunc(v) || v < 0 || v > maxSteps:
+			return d.errorf(place, "steps[%d] is %v; K is a whole number from 0 to %d", i, v, maxSteps)
+		case i > 0 && v <= values[i-1]:
+			return d.errorf(place, "steps[%d] is %v after %v; the values of K ascend", i, v, values[i-1])
+		}
+		d.Steps = append(d.Steps, int(v))
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package studies
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// namePattern is what names look like.
+var namePattern = regexp.MustCompile(`^[A-Za-zα-ωΑ-Ω_][A-Za-z0-9_α-ωΑ-Ω]*$`)
+
+// columns are the fixed columns of the result tables. Only pi is predefined in formulas.
+var columns = []string{"study", "point", "branch", "status", "reason", "method", "K", "j"}
+
+// words have a meaning in formulas, or are kept back because they look as if they had one.
+var words = []string{
+	"pi", "true", "false", "nil", "and", "or", "not", "in", "if", "else", "let",
+	"matches", "contains", "startsWith", "endsWith", "solution",
+}
+
+// functions are the functions of the formula language.
+var functions = []string{
+	"abs", "acos", "asin", "atan", "atan2", "broadcast", "clamp", "col", "concat", "cos", "cosh", "cumsum", "dot", "erf", "exp",
+	"expm1", "log", "log1p", "logistic", "matmul", "max", "min", "pad", "pow", "reshape", "reverse", "roll", "row", "rows", "shift",
+	"sign", "sin", "sinh", "softplus", "sqrt", "sum", "tan", "tanh", "transpose",
+}
+
+// nameSpace holds the names of a study: all sections share it.
+type nameSpace struct {
+	places map[string]Place
+	errorList
+}
+
+// declare adds the name of a key.
+func (s *nameSpace) declare(src *source, n *node) {
+	at := Place{src, n.keyAt}
+	key := strings.Join(n.path(), ".")
+	switch first, twice := s.places[n.name]; {
+	case !namePattern.MatchString(n.name):
+		s.add(at.errorf(key, "%q is not a name", n.name).
+			hint("a name has Latin or Greek letters, digits and _, and does not begin with a digit"))
+	case slices.Contains(columns, n.name):
+		s.add(at.errorf(key, "the name %q is taken: result tables have a column of that name", n.name).hint("choose another name"))
+	case slices.Contains(functions, n.name):
+		s.add(at.errorf(key, "the name %q is taken: formulas have a function of that name", n.name).hint("choose another name"))
+	case slices.Contains(words, n.name):
+		s.add(at.errorf(key, "the name %q is taken: it is a word of the formula language", n.name).hint("choose another name"))
+	case twice:
+		s.add(at.errorf(key, "the name %q is defined twice", n.name).
+			hint("the first is on line %d; all sections share one space of names", first.Line()))
+	default:
+		s.places[n.name] = at
+	}
+}

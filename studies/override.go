@@ -1,0 +1,113 @@
+package studies
+
+import (
+	"slices"
+	"strings"
+)
+
+// Apply returns the study with settings of the form key=value put in place, in order; the value is
+// written as in a study file. A key is dotted, such as implicit.tolerance, or the bare name of a
+// constant or a parameter. The result is checked like a file, and its messages name the settings.
+//
+// A swept name cannot be set, since the sweep would hide the value: sweep.grid.q=[0.5] can.
+func Apply(s *Study, settings []string) (*Study, error) {
+	for _, setting := range settings {
+		next, err := s.apply(setting)
+		if err != nil {
+			return nil, err
+		}
+		s = next
+	}
+	return s, nil
+}
+
+// apply edits the text of the study and reads it again, so that a setting means exactly what it
+// would mean in the file.
+func (s *Study) apply(setting string) (*Study, error) {
+	fail := func(format string, args ...any) *Error {
+		return Place{}.errorf("", "--set "+strings.ReplaceAll(setting, "%", "%%")+": "+format, args...)
+	}
+	key, value, ok := strings.Cut(setting, "=")
+	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+	path := strings.Split(key, ".")
+	if !ok || slices.Contains(path, "") || strings.ContainsAny(key, "\"'\\ \t\r\n") {
+		return nil, fail("not of the form key=value").hint("for example --set q=0.5 or --set implicit.tolerance=1e-8")
+	}
+	alone, err := parseTOML(&source{name: "--set", text: "value = " + value + "\n"})
+	if err != nil || len(alone.items) != 1 || strings.ContainsRune(value, '#') && alone.items[0].at.end < len("value = "+value) {
+		return nil, fail("%q is not a value", value).hint(`write it as in a study file: 0.5, [1, 2], '"a formula in quotes"'`)
+	}
+	if len(path) == 1 && rules.keys[key] == nil {
+		if path = s.home(key); path == nil {
+			e := fail("no constant or parameter has the name %q", key)
+			var names []string
+			for _, q := range slices.Concat(s.Constants, s.Parameters) {
+				names = append(names, q.Name)
+			}
+			if near := nearest(key, names); near != "" {
+				return nil, e.hint("did you mean %q?", near)
+			}
+			return nil, e.hint("constants and parameters are: %s", strings.Join(names, ", "))
+		}
+	}
+	if name := path[len(path)-1]; len(path) == 2 && (path[0] == "constants" || path[0] == "parameters") &&
+		slices.ContainsFunc(s.Sweep.Axes, func(a Axis) bool { return a.Name == name }) {
+		way := "grid"
+		if s.Sweep.Zip {
+			way = "zip"
+		}
+		return nil, fail("%q is swept", name).hint("--set 'sweep.%s.%s=[%s]' sets the values of the sweep", way, name, value)
+	}
+	src := &source{name: s.File + " with --set " + setting, text: s.edit(path, value)}
+	tree, err := parseTOML(src)
+	if err != nil {
+		return nil, err
+	}
+	return decode(s.files, s.path, src, tree)
+}
+
+// home returns the path of a constant or a parameter.
+func (s *Study) home(name string) []string {
+	for _, section := range []string{"constants", "parameters"} {
+		if s.tree.child(section, name) != nil {
+			return []string{section, name}
+		}
+	}
+	return nil
+}
+
+// edit returns the study's text with a value at a path: in place of the old one, or as a new line.
+func (s *Study) edit(path []string, value string) string {
+	insert := func(at int, text string) string { return s.Text[:at] + text + s.Text[at:] }
+	if n := s.tree.child(path...); n != nil && (n.kind != tableNode || s.Text[n.at.start] == '{') {
+		return s.Text[:n.at.start] + value + s.Text[n.at.end:]
+	}
+	last := len(path) - 1
+	line := keyText(path[last:]) + " = " + value
+	switch parent := s.tree.child(path[:last]...); {
+	case parent == nil:
+		return s.Text + "\n[" + keyText(path[:last]) + "]\n" + line + "\n"
+	case parent == s.tree || s.Text[parent.at.start] != '[' && s.Text[parent.at.start] != '{':
+		return insert(0, keyText(path)+" = "+value+"\n") // made by dotted keys
+	case s.Text[parent.at.start] == '{' && len(parent.items) == 0:
+		return insert(parent.at.start+1, " "+line+" ")
+	case s.Text[parent.at.start] == '{':
+		return insert(parent.at.start+1, " "+line+",")
+	default: // a header: on the line below it
+		if i := strings.IndexByte(s.Text[parent.at.end:], '\n'); i >= 0 {
+			return insert(parent.at.end+i+1, line+"\n")
+		}
+		return s.Text + "\n" + line + "\n"
+	}
+}
+
+// keyText writes a dotted key, in quotes where TOML needs them.
+func keyText(path []string) string {
+	parts := slices.Clone(path)
+	for i, part := range parts {
+		if strings.ContainsFunc(part, func(r rune) bool { return r > 0x7f || !isBareKey(byte(r)) }) {
+			parts[i] = `"` + part + `"`
+		}
+	}
+	return strings.Join(parts, ".")
+}

@@ -1,0 +1,81 @@
+package studies
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Reference returns the reference page of the study file as Markdown, written from the schema.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString(`# The study file
+
+A study is a TOML file. Names have Latin or Greek letters, digits and ` + "`_`" + `, and all sections share one
+space of names; a key with Greek letters stands in quotes, as TOML wants it. Formulas are strings in
+quotes; a number alone needs none. Keys are read as they are written: upper and lower case differ.
+`)
+	b.WriteString("\nNot to be used as names are the columns of the result tables (" + code(columns) + "), the words " +
+		code(words) + ", and the functions: " + code(functions) + ".\n")
+	const tableHead = "\n| key | takes | default | example | meaning |\n|---|---|---|---|---|\n"
+	b.WriteString("\n## At the top\n" + tableHead)
+	section := row{}
+	for _, r := range schema {
+		head, key, inSection := strings.Cut(r.path, ".")
+		switch {
+		case r.want == wantTable && !inSection:
+			section = r
+			fmt.Fprintf(&b, "\n## [%s]\n\n%s%s\n%s", head, r.meaning, onlyFor(r, row{}), tableHead)
+			continue
+		case !inSection:
+			key = head
+		case head != section.path:
+			section = row{path: head}
+			fmt.Fprintf(&b, "\n%s\n%s", formHeads[head], tableHead)
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n",
+			key, takes(r), defaultCell(r), cell(r.example), strings.ReplaceAll(r.meaning, "|", `\|`)+onlyFor(r, section))
+	}
+	return b.String()
+}
+
+var formHeads = map[string]string{
+	"(array)": "## Arrays that are made\n\nWhere an array is wanted, a table may say how it is made, " +
+		"for example `W = { random = \"normal\", shape = [8, 8], seed = 1 }`.",
+	"(list)": "## Lists that are made\n\nWhere a list of values is wanted, a table may say how it is made, " +
+		"for example `q = { linspace = [0.1, 0.9, 9] }`.",
+}
+
+func code(names []string) string { return "`" + strings.Join(names, "` `") + "`" }
+
+func cell(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "`" + strings.ReplaceAll(text, "|", `\|`) + "`"
+}
+
+func defaultCell(r row) string {
+	if r.required {
+		return "required"
+	}
+	return cell(r.byDefault)
+}
+
+// onlyFor names the kind that a key belongs to, unless its section has said so.
+func onlyFor(r, section row) string {
+	if len(r.kinds) == 0 || len(section.kinds) > 0 {
+		return ""
+	}
+	return fmt.Sprintf(" For kind `%s`.", r.kinds[0])
+}
+
+func takes(r row) string {
+	if r.want != wantChoice {
+		return wants[r.want]
+	}
+	quoted := make([]string, len(r.choices))
+	for i, c := range r.choices {
+		quoted[i] = fmt.Sprintf("`%q`", c)
+	}
+	return strings.Join(quoted, ", ")
+}

@@ -1,0 +1,126 @@
+package studies
+
+import (
+	"unicode/utf8"
+
+	"github.com/lensir/lensir-study/graph"
+)
+
+// Study is a study file as it was read: checked, with arrays made, data loaded and defaults filled
+// in. Lists are in the order of the file.
+type Study struct {
+	File  string // as messages call it
+	Text  string // as it was read
+	Title string
+	Kind  Kind
+
+	Constants  []Quantity
+	Data       []Quantity // constants that were read from files
+	Parameters []Quantity // θ
+
+	Define    []Definition
+	State     []Block
+	Branches  []Branch
+	Equations []Definition // of a root: R, row by row; of a fixed point: G, one for each block in the order of State
+	Objective []Definition
+
+	Domain   *Domain // nil without [domain]
+	Bounds   *Bounds // nil without [bounds]
+	Steps    []int   // the values of K, ascending; nil without [iterate]
+	Implicit Implicit
+	Sweep    Sweep
+	Expect   graph.Status // "" without [expect]
+
+	files   files
+	path    string
+	tree    *node
+	digests map[string]string // of arrays, by name
+}
+
+// Quantity is a named value.
+type Quantity struct {
+	Name  string
+	Value Array
+	Place Place // of the name
+}
+
+// Definition is a named formula.
+type Definition struct {
+	Name    string
+	Formula Formula
+	Place   Place // of the name
+}
+
+// Block is a part of the state with its start z₀(θ).
+type Block struct {
+	Name  string
+	Start Formula
+	Place Place
+}
+
+// Branch is a further start, with one formula for each block in the order of State.
+type Branch struct {
+	Name   string
+	Starts []Formula
+	Place  Place
+}
+
+// Domain is D: the ball of a radius about the computed solution.
+type Domain struct {
+	Radius  float64
+	Norm    string    // "1", "2", "inf" or "weighted-inf"
+	Weights []float64 // of weighted-inf: positive, one for each entry of the state
+}
+
+// Bounds says where the constants of the contraction bounds come from.
+type Bounds struct {
+	Declared bool    // formulas below; otherwise the constants are estimated over D
+	Q        Formula // contraction factor
+	LZ       Formula // Lipschitz constant of G_z in z
+	LTheta   Formula // Lipschitz constant of G_θ in z
+}
+
+// Implicit holds the settings of the solve for the exact branch.
+type Implicit struct {
+	Tolerance     float64
+	MaxIterations int
+	Solver        string
+}
+
+// Formula is the text of a formula and its place in the file. A number that was written without
+// quotes is here exactly as it was written.
+type Formula struct {
+	Text  string
+	Key   string // dotted key that holds it
+	Place Place  // with its quotes
+}
+
+// At returns the place of the bytes from ≤ i < to of the formula's text, whatever kind of TOML
+// string holds it.
+func (f Formula) At(from, to int) Place {
+	raw := f.Place.Raw()
+	if raw == "" {
+		return f.Place
+	}
+	if raw[0] == '"' || raw[0] == '\'' {
+		_, offsets := unquote(raw)
+		last := len(offsets) - 1
+		from, to = max(0, min(from, last)), max(0, min(to, last))
+		from, to = offsets[from], offsets[to]
+	}
+	from = max(0, min(from, len(raw)))
+	to = max(from, min(to, len(raw)))
+	if to == from && to < len(raw) { // a caret stands under something
+		_, width := utf8.DecodeRuneInString(raw[to:])
+		to += width
+	}
+	start := f.Place.at.start
+	return Place{f.Place.src, span{start + from, start + to}}
+}
+
+// Errorf makes an error about the bytes from ≤ i < to of the formula. Hint may be empty.
+func (f Formula) Errorf(from, to int, hint, format string, args ...any) *Error {
+	e := f.At(from, to).errorf(f.Key, format, args...)
+	e.Hint = hint
+	return e
+}

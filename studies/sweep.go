@@ -1,0 +1,235 @@
+package studies
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Sweep is the values that scalar constants and parameters take in turn. Without a section it has
+// no axis and one point.
+type Sweep struct {
+	Axes []Axis
+	Zip  bool // the axes go together; otherwise all combinations, the last axis fastest
+}
+
+// Axis is one name of a sweep with its values.
+type Axis struct {
+	Name   string
+	Values []float64
+}
+
+// maxPoints bounds a sweep.
+const maxPoints = 10_000_000
+
+// Len returns the number of points.
+func (s Sweep) Len() int {
+	n := 1
+	for _, a := range s.Axes {
+		if s.Zip {
+			return len(a.Values)
+		}
+		n *= len(a.Values)
+	}
+	return n
+}
+
+// values returns the i-th combination, a value for each axis.
+func (s Sweep) values(i int) []float64 {
+	v := make([]float64, len(s.Axes))
+	for k := len(s.Axes) - 1; k >= 0; k-- {
+		if s.Zip {
+			v[k] = s.Axes[k].Values[i]
+			continue
+		}
+		n := len(s.Axes[k].Values)
+		v[k] = s.Axes[k].Values[i%n]
+		i /= n
+	}
+	return v
+}
+
+// sweep reads [sweep.grid] or [sweep.zip].
+func (d *decoder) sweep() error {
+	d.digests = map[string]string{}
+	for _, list := range [][]Quantity{d.Constants, d.Parameters, d.Data} {
+		for _, q := range list {
+			if !q.Value.IsScalar() {
+				sum := q.Value.digest()
+				d.digests[q.Name] = hex.EncodeToString(sum[:])
+			}
+		}
+	}
+	grid, zip := d.tree.child("sweep", "grid"), d.tree.child("sweep", "zip")
+	if grid != nil && zip != nil {
+		return d.keyErrorf(zip, "a study has one sweep, and this one has [sweep.grid] too").hint("keep one of them")
+	}
+	section := grid
+	if zip != nil {
+		section, d.Sweep.Zip = zip, true
+	}
+	if section == nil {
+		if n := d.tree.child("sweep"); n != nil {
+			return d.keyErrorf(n, "the sweep is empty").hint("for example\n[sweep.grid]\nq = [0.1, 0.5, 0.9]")
+		}
+		return nil
+	}
+	if len(section.items) == 0 {
+		return d.keyErrorf(section, "the sweep is empty").hint("for example q = [0.1, 0.5, 0.9]")
+	}
+	scalars := d.scalars()
+	for _, n := range section.items {
+		if !slices.Contains(scalars, n.name) {
+			return d.notScalar(n, scalars)
+		}
+		values, err := d.list(n)
+		if err != nil {
+			return err
+		}
+		if len(values) == 0 {
+			return d.errorf(n, "%s is an empty sweep", label(n)).hint("give it a value, or leave it out")
+		}
+		if first := d.Sweep.Axes; d.Sweep.Zip && len(first) > 0 && len(first[0].Values) != len(values) {
+			return d.errorf(n, "%s has length %d where %s has length %d", label(n), len(values), first[0].Name, len(first[0].Values)).
+				hint("the lists of [sweep.zip] have one length; [sweep.grid] takes all combinations")
+		}
+		if !d.Sweep.Zip && d.Sweep.Len() > maxPoints/len(values) {
+			return d.errorf(n, "the sweep has more than %d points", maxPoints)
+		}
+		d.Sweep.Axes = append(d.Sweep.Axes, Axis{n.name, values})
+	}
+	return nil
+}
+
+// scalars are the names that can be swept.
+func (d *decoder) scalars() (names []string) {
+	for _, list := range [][]Quantity{d.Constants, d.Parameters} {
+		for _, q := range list {
+			if q.Value.IsScalar() {
+				names = append(names, q.Name)
+			}
+		}
+	}
+	return names
+}
+
+func (d *decoder) notScalar(n *node, scalars []string) *Error {
+	if place, known := d.names.places[n.name]; known {
+		return d.keyErrorf(n, "%q cannot be swept: it is not a scalar constant or parameter", n.name).
+			hint("it stands on line %d", place.Line())
+	}
+	e := d.keyErrorf(n, "a sweep over the unknown name %q", n.name)
+	if near := nearest(n.name, scalars); near != "" {
+		return e.hint("did you mean %q?", near)
+	}
+	return e.hint("scalar constants and parameters are: %s", strings.Join(scalars, ", "))
+}
+
+// Point is one resolved combination of a sweep.
+type Point struct {
+	Study      *Study
+	Swept      []float64  // a value for each axis of the sweep
+	Constants  []Quantity // with the swept values in place
+	Parameters []Quantity
+}
+
+// Point returns the i-th point, 0 ≤ i < s.Sweep.Len(), in the order of the sweep. Arrays are shared
+// between points and must not be changed.
+func (s *Study) Point(i int) Point {
+	p := Point{Study: s, Swept: s.Sweep.values(i), Constants: s.Constants, Parameters: s.Parameters}
+	if len(p.Swept) == 0 {
+		return p
+	}
+	p.Constants, p.Parameters = slices.Clone(s.Constants), slices.Clone(s.Parameters)
+	for _, list := range [][]Quantity{p.Constants, p.Parameters} {
+		for k := range list {
+			if axis := slices.IndexFunc(s.Sweep.Axes, func(a Axis) bool { return a.Name == list[k].Name }); axis >= 0 {
+				list[k].Value = Scalar(p.Swept[axis])
+			}
+		}
+	}
+	return p
+}
+
+// canonical is the description of a point that its identity is taken from: all that a result
+// depends on, and nothing else. Title, expectation, comments and the position in a sweep are left out.
+type canonical struct {
+	Format     int        `json:"format"`
+	Kind       Kind       `json:"kind"`
+	Constants  [][2]any   `json:"constants"`
+	Data       [][2]any   `json:"data"`
+	Parameters [][2]any   `json:"parameters"`
+	Define     [][2]any   `json:"define"`
+	State      [][2]any   `json:"state"`
+	Branches   [][2]any   `json:"branches"`
+	Equations  [][2]any   `json:"equations"`
+	Objective  [][2]any   `json:"objective"`
+	Domain     *Domain    `json:"domain"`
+	Bounds     *[3]string `json:"bounds"` // null: none; empty: estimated
+	Steps      []int      `json:"steps"`
+	Implicit   Implicit   `json:"implicit"`
+}
+
+// Canonical returns the canonical JSON of a point: kind, formulas, values, settings and the record
+// format; of arrays and data the shape and the SHA-256 of the contents. Equal bytes mean an equal
+// computation.
+func (p Point) Canonical(format int) []byte {
+	s := p.Study
+	c := canonical{
+		Format: format, Kind: s.Kind,
+		Constants: s.describe(p.Constants), Data: s.describe(s.Data), Parameters: s.describe(p.Parameters),
+		Define: texts(s.Define), State: [][2]any{}, Branches: [][2]any{}, Equations: texts(s.Equations), Objective: texts(s.Objective),
+		Domain: s.Domain, Steps: s.Steps, Implicit: s.Implicit,
+	}
+	for _, b := range s.State {
+		c.State = append(c.State, [2]any{b.Name, b.Start.Text})
+	}
+	for _, b := range s.Branches {
+		starts := []string{}
+		for _, f := range b.Starts {
+			starts = append(starts, f.Text)
+		}
+		c.Branches = append(c.Branches, [2]any{b.Name, starts})
+	}
+	if b := s.Bounds; b != nil {
+		c.Bounds = &[3]string{b.Q.Text, b.LZ.Text, b.LTheta.Text}
+	}
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(c); err != nil {
+		panic(err) // nothing in a Study is beyond JSON
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// ID returns the identity of a point: 12 hex digits of the SHA-256 of its canonical JSON.
+func (p Point) ID(format int) string {
+	sum := sha256.Sum256(p.Canonical(format))
+	return hex.EncodeToString(sum[:6])
+}
+
+// describe lists scalars by value and arrays by shape and digest.
+func (s *Study) describe(list []Quantity) [][2]any {
+	out := [][2]any{}
+	for _, q := range list {
+		if q.Value.IsScalar() {
+			out = append(out, [2]any{q.Name, json.RawMessage(strconv.FormatFloat(q.Value.Data[0], 'g', -1, 64))})
+		} else {
+			out = append(out, [2]any{q.Name, map[string]any{"shape": q.Value.Shape, "sha256": s.digests[q.Name]}})
+		}
+	}
+	return out
+}
+
+func texts(list []Definition) [][2]any {
+	out := [][2]any{}
+	for _, d := range list {
+		out = append(out, [2]any{d.Name, d.Formula.Text})
+	}
+	return out
+}
