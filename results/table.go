@@ -21,22 +21,24 @@ const (
 type schema struct {
 	name    string
 	columns []string
+	least   []string // what a narrow terminal leaves out before others
 }
 
 const dynamic = "*"
 
 var schemas = []schema{
 	{Implicit, []string{dynamic, "residual_norm", "root_error_estimate", "condition", "sigma_min", "det_sign",
-		"adjoint_residual", "adjoint_tangent_gap"}},
-	{Sensitivities, []string{"kind", "K", "block", "index", "parameter", "parameter_index", "value", dynamic}},
+		"adjoint_residual", "adjoint_tangent_gap"}, nil},
+	{Sensitivities, []string{"kind", "K", "block", "index", "parameter", "parameter_index", "value", dynamic}, nil},
 	{Iterates, []string{"method", "K", "residual_norm", "state_error", "state_bound", "sensitivity_error",
-		"sensitivity_bound", "floor", "norm", "q", "L_z", "L_theta", "delta0", "d0", "constants", "verdict", dynamic}},
-	{Chain, []string{dynamic}},
+		"sensitivity_bound", "floor", "norm", "q", "L_z", "L_theta", "delta0", "d0", "constants", "verdict", dynamic},
+		[]string{"q", "d0", "delta0", "L_theta", "L_z", "floor", "residual_norm"}},
+	{Chain, []string{dynamic}, nil},
 	{Schedules, []string{"method", "T", "slots", "budget", "first_pass", "later_replays", "replays", "replays_predicted",
 		"records", "writes", "reads", "max_step_replays", "peak_slots", "peak_bytes", "bound_bytes", "value",
-		"gradient_norm", "gradient_equal", dynamic}},
-	{Program, []string{dynamic}},
-	{Measurements, []string{dynamic}},
+		"gradient_norm", "gradient_equal", dynamic}, nil},
+	{Program, []string{dynamic}, nil},
+	{Measurements, []string{dynamic}, nil},
 }
 
 // leading are the columns that every table begins with; the swept names stand before status.
