@@ -1,0 +1,180 @@
+package results
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Value is one entry of a table: a float64, an int64, a text, a truth value, or absent (the zero Value).
+type Value struct {
+	kind kind
+	bits uint64
+	text string
+}
+
+type kind uint8
+
+const (
+	absent kind = iota
+	float
+	integer
+	text
+	boolean
+)
+
+// Float is the value x. Every NaN is the same NaN, so that values compare with ==.
+func Float(x float64) Value {
+	if x != x {
+		x = math.NaN()
+	}
+	return Value{kind: float, bits: math.Float64bits(x)}
+}
+
+// Int is the value n, printed as an integer.
+func Int[N ~int | ~int64 | ~int32 | ~uint32](n N) Value {
+	return Value{kind: integer, bits: uint64(int64(n))}
+}
+
+// Text is the value s. Bytes that are not UTF-8 become U+FFFD.
+func Text(s string) Value { return Value{kind: text, text: strings.ToValidUTF8(s, "\uFFFD")} }
+
+// Bool is the value true or false.
+func Bool(b bool) Value {
+	if b {
+		return Value{kind: boolean, bits: 1}
+	}
+	return Value{kind: boolean}
+}
+
+// Absent reports whether there is no value.
+func (v Value) Absent() bool { return v.kind == absent }
+
+// Number returns the value as a float64, and whether it is a float or an integer.
+func (v Value) Number() (float64, bool) {
+	switch v.kind {
+	case float:
+		return math.Float64frombits(v.bits), true
+	case integer:
+		return float64(int64(v.bits)), true
+	}
+	return math.NaN(), false
+}
+
+// String is the text of a CSV field: shortest exact floats, empty for absent.
+func (v Value) String() string {
+	switch v.kind {
+	case float:
+		return FormatFloat(math.Float64frombits(v.bits))
+	case integer:
+		return strconv.FormatInt(int64(v.bits), 10)
+	case text:
+		return v.text
+	case boolean:
+		return strconv.FormatBool(v.bits == 1)
+	}
+	return ""
+}
+
+// FormatFloat is the shortest decimal that reads back to the same float64 (-0 included), or NaN, +Inf, -Inf.
+// It has an exponent below 1e-4 and from 1e16 on.
+func FormatFloat(x float64) string {
+	if a := math.Abs(x); a == 0 || 1e-4 <= a && a < 1e16 {
+		return strconv.FormatFloat(x, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64)
+}
+
+// appendJSON appends the JSON form of v. A number with a point or an exponent is a float, any other number an
+// integer. The strings "NaN", "+Inf" and "-Inf" are floats; a text that reads like one of them is
+// wrapped as {"text": "NaN"}.
+func (v Value) appendJSON(b []byte) []byte {
+	switch v.kind {
+	case float:
+		return appendJSONFloat(b, math.Float64frombits(v.bits))
+	case text:
+		if isWord(v.text) {
+			return fmt.Appendf(b, `{"text":"%s"}`, v.text)
+		}
+		return appendJSONString(b, v.text)
+	case absent:
+		return append(b, "null"...)
+	}
+	return append(b, v.String()...)
+}
+
+func appendJSONFloat(b []byte, x float64) []byte {
+	s := FormatFloat(x)
+	if isWord(s) {
+		return append(append(append(b, '"'), s...), '"')
+	}
+	b = append(b, s...)
+	if !strings.ContainsAny(s, ".e") {
+		b = append(b, ".0"...)
+	}
+	return b
+}
+
+func appendJSONString(b []byte, s string) []byte {
+	var buf bytes.Buffer
+	e := json.NewEncoder(&buf)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always encodes
+	return append(b, bytes.TrimSuffix(buf.Bytes(), []byte("\n"))...)
+}
+
+// isWord reports whether s names a float that has no decimal form.
+func isWord(s string) bool { return s == "NaN" || s == "+Inf" || s == "-Inf" }
+
+// MarshalJSON encodes v exactly; see the package's note on numbers.
+func (v Value) MarshalJSON() ([]byte, error) { return v.appendJSON(nil), nil }
+
+// UnmarshalJSON decodes what MarshalJSON encodes.
+func (v *Value) UnmarshalJSON(data []byte) error {
+	switch data[0] {
+	case 'n':
+		*v = Value{}
+	case 't', 'f':
+		*v = Bool(data[0] == 't')
+	case '"':
+		var s string
+		if err := json.Unmarshal(data, &s); err != nil {
+			return err
+		}
+		if isWord(s) {
+			x, _ := strconv.ParseFloat(s, 64)
+			*v = Float(x)
+			return nil
+		}
+		*v = Text(s)
+	case '{':
+		var wrapped struct{ Text *string }
+		if err := json.Unmarshal(data, &wrapped); err != nil {
+			return err
+		}
+		if wrapped.Text == nil {
+			return fmt.Errorf("want {\"text\": …}, have %s", data)
+		}
+		*v = Text(*wrapped.Text)
+	case '[':
+		return fmt.Errorf("want a value, have the list %.40s", data)
+	default:
+		if bytes.ContainsAny(data, ".eE") {
+			x, err := strconv.ParseFloat(string(data), 64)
+			if err != nil {
+				return err
+			}
+			*v = Float(x)
+			return nil
+		}
+		n, err := strconv.ParseInt(string(data), 10, 64)
+		if err != nil {
+			return err
+		}
+		*v = Int(n)
+	}
+	return nil
+}
