@@ -9,17 +9,26 @@ func Eval(p *Program, inputs ...*Tensor) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p.outputsOf(values), nil
+}
+
+func (p *Program) outputsOf(values []*Tensor) []*Tensor {
 	outputs := make([]*Tensor, len(p.Outputs))
 	for i, v := range p.Outputs {
 		outputs[i] = values[v]
 	}
-	return outputs, nil
+	return outputs
 }
 
 // Trace runs a program on the reference evaluator and returns every value: the primal tape. It is
 // the oracle that every other evaluator must equal: plain loops, operation by operation, into
 // fresh buffers, with every check in program order.
 func Trace(p *Program, inputs ...*Tensor) ([]*Tensor, error) {
+	return run(p, inputs, func(*Node, *Tensor) {})
+}
+
+// run evaluates p, with each result shown to after before it is used.
+func run(p *Program, inputs []*Tensor, after func(n *Node, out *Tensor)) ([]*Tensor, error) {
 	if err := checkInputs(p, inputs); err != nil {
 		return nil, err
 	}
@@ -36,6 +45,7 @@ func Trace(p *Program, inputs ...*Tensor) ([]*Tensor, error) {
 		if fault != nil {
 			return nil, p.failure(v, fault)
 		}
+		after(n, out)
 		values[v] = out
 	}
 	return values, nil

@@ -34,6 +34,8 @@ type Op struct {
 	// Total marks operations without a check whose result is finite whenever the operands are.
 	// Only these may be removed when nothing reads them.
 	Total bool
+	// Exact marks operations whose result is exact, so that no rounding enters.
+	Exact bool
 	// Safe is an operand tuple strictly inside the domain at every order, for guarding the arm of
 	// a conditional that is not taken.
 	Safe []float64

@@ -122,8 +122,8 @@ func (it *newton) stalled() error {
 	linsolve.Dense{N: it.f.m, Data: it.jacobian}.Mul(gradient, it.r, linsolve.Transposed)
 	slope := norm2(gradient) / (norm2(it.jacobian) * norm2(it.r))
 	reason := fmt.Sprintf("Newton's iteration stalled after %d steps with ‖R‖ = %.6g", it.count, norm2(it.r))
-	if slope < 1e-3 {
-		reason += fmt.Sprintf(", at a local minimum of ‖R‖ that is no root (‖R_zᵀR‖ is %.2g of ‖R_z‖‖R‖)", slope)
+	if e := it.lu.Evidence(); slope < 1e-3 || e.SigmaMin < 1e-5*e.SigmaMax {
+		reason += fmt.Sprintf(": it is drawn to a local minimum of ‖R‖ that is no root, where R_z is nearly singular (condition %.2g; ‖R_zᵀR‖ is %.2g of ‖R_z‖‖R‖)", e.ConditionTwo, slope)
 	}
 	return &graph.Failure{Status: graph.NotConverged, Reason: reason + ": try another start"}
 }
@@ -152,4 +152,9 @@ func refusal(err error, what string, inaccurate graph.Status) error {
 		status = inaccurate
 	}
 	return &graph.Failure{Status: status, Reason: what + ": " + err.Error()}
+}
+
+// slow reports whether the iteration ran out of steps while polishing.
+func (it *newton) slow(s Settings) bool {
+	return it.count > s.MaxIterations && norm2(it.step) <= polishing*max(1, norm2(it.z))
 }

@@ -18,7 +18,8 @@ type Root struct {
 	Iterations, PlainSteps int
 	// ResidualNorm is ‖R(z, θ)‖₂.
 	ResidualNorm float64
-	// Rounding estimates the error in evaluating R at z, in the 2-norm: see evaluationNoise.
+	// Rounding estimates the error in evaluating R at z, in the 2-norm: that of its operations (see
+	// Noise), and not less than what rounding z itself does, u‖|R_z||z|‖.
 	Rounding float64
 	// ErrorEstimate is δ = (‖R‖ + rounding)/σ_min, an estimate of ‖z − z*‖₂.
 	ErrorEstimate float64
@@ -45,6 +46,13 @@ func FindRoot(r *Map, z0, theta []float64, s Settings) (*Root, error) {
 	root := &Root{Z: it.z, Iterations: it.count, ResidualNorm: norm2(it.r), theta: theta, jacobian: it.jacobian, lu: &it.lu}
 	if err != nil {
 		root.unknown()
+		if it.slow(s) {
+			// Linear convergence is what Newton's iteration shows at a singular root.
+			if singular := root.certify(r, s); statusIs(singular, graph.SingularStateJacobian) {
+				return root, singular
+			}
+			return root, err
+		}
 		// A singular Jacobian met on the way is a statement about the root only if R vanishes there.
 		var f *graph.Failure
 		if errors.As(err, &f) && f.Status == graph.SingularStateJacobian && root.ResidualNorm > s.Tolerance*max(1, norm2(root.Z)) {
@@ -58,12 +66,20 @@ func FindRoot(r *Map, z0, theta []float64, s Settings) (*Root, error) {
 	return root, root.certify(r, s)
 }
 
+func statusIs(err error, status graph.Status) bool {
+	var f *graph.Failure
+	return errors.As(err, &f) && f.Status == status
+}
+
 // unknown marks the evidence that a refused solve does not have.
 func (root *Root) unknown() {
 	nan := math.NaN()
 	root.Rounding, root.ErrorEstimate, root.LipschitzA, root.LipschitzB = nan, nan, nan, nan
 	root.Evidence = linsolve.Evidence{ConditionOne: nan, ConditionTwo: nan, ConditionScaled: nan, SigmaMin: nan, SigmaMax: nan}
 }
+
+// sampled is the safety factor on a Lipschitz constant that was estimated from a few directions.
+const sampled = 1.25
 
 // certify judges a root: R_z must be regular, and must be so in the whole region in which the true
 // root may lie. A condition number cannot see that: at a fold in one unknown it is 1.
@@ -80,16 +96,16 @@ func (root *Root) certify(r *Map, s Settings) error {
 	}
 	root.Evidence = root.lu.Evidence()
 	rng := rand.New(rand.NewPCG(s.Seed, 0x726f6f74))
-	noise, err := root.evaluationNoise(r, rng)
+	noise, err := r.Noise(root.Z, root.theta, rng)
 	if err != nil {
 		return place(err, "near the root")
 	}
-	root.Rounding = noise
-	root.ErrorEstimate = (root.ResidualNorm + noise) / root.SigmaMin
+	root.Rounding = max(noise, linsolve.Epsilon/2*absMatVec(root.jacobian, root.Z, r.out))
+	root.ErrorEstimate = (root.ResidualNorm + root.Rounding) / root.SigmaMin
 	if root.LipschitzA, root.LipschitzB, err = root.localLipschitz(r, rng); err != nil {
 		return place(err, "near the root")
 	}
-	fold := root.LipschitzA * root.ErrorEstimate / root.SigmaMin
+	fold := sampled * root.LipschitzA * root.ErrorEstimate / root.SigmaMin
 	if !(fold <= 0.5) {
 		return &graph.Failure{Status: graph.SingularStateJacobian, Reason: fmt.Sprintf(
 			"R_z could be singular within the uncertainty of the root: σ_min = %.3g, the root is known to %.3g, and R_z changes by %.3g per unit: the solution branch may fold here; move the parameters away from the fold",
@@ -103,33 +119,22 @@ func (root *Root) certify(r *Map, s Settings) error {
 	return nil
 }
 
-// evaluationNoise estimates the rounding error in R(z, θ): the largest deviation from linearity
-// over steps of a few units in the last place, where R is linear up to rounding, doubled; and not
-// less than what rounding z itself does, u‖|R_z||z|‖.
-func (root *Root) evaluationNoise(r *Map, rng *rand.Rand) (float64, error) {
-	base := make([]float64, r.out)
-	if err := r.Eval(base, root.Z, root.theta); err != nil {
+// Noise estimates the rounding error in evaluating f at (z, θ), in the 2-norm: twice the largest
+// deviation over eight runs with perturbed operations (graph.Perturbed).
+func (f *Map) Noise(z, theta []float64, rng *rand.Rand) (float64, error) {
+	base, value := make([]float64, f.out), make([]float64, f.out)
+	if err := f.Eval(base, z, theta); err != nil {
 		return 0, err
 	}
-	moved, linear, value := make([]float64, r.m), make([]float64, r.out), make([]float64, r.out)
 	worst := 0.0
 	for range 8 {
-		for i, z := range root.Z {
-			moved[i] = z + z*float64(rng.IntN(9)-4)*linsolve.Epsilon
+		out, err := graph.Perturbed(f.p, rng, f.inputs...)
+		if err != nil {
+			return 0, err
 		}
-		if err := r.Eval(value, moved, root.theta); err != nil {
-			continue // a domain boundary within rounding; the other directions tell
-		}
-		for i, z := range root.Z {
-			moved[i] -= z
-		}
-		matVec(linear, root.jacobian, moved)
-		for i := range value {
-			value[i] -= base[i] + linear[i]
-		}
-		worst = max(worst, norm2(value))
+		worst = max(worst, distance(flatten(value, out), base))
 	}
-	return max(2*worst, linsolve.Epsilon/2*absMatVec(root.jacobian, root.Z, r.out)), nil
+	return 2 * worst, nil
 }
 
 // localLipschitz estimates how fast R_z and R_θ change near the root, in the Frobenius norm, which

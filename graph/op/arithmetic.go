@@ -85,7 +85,7 @@ func init() {
 			return []value{none, mul(s, ct, s.X[0])}
 		},
 	})
-	define(Neg, graph.Op{Name: "neg", Arity: 1, Infer: graph.Add.Infer, Domain: "everywhere", Safe: []float64{0}, Total: true,
+	define(Neg, graph.Op{Name: "neg", Arity: 1, Infer: graph.Add.Infer, Domain: "everywhere", Safe: []float64{0}, Total: true, Exact: true,
 		Unary: func(x float64) float64 { return -x },
 		Eval: func(_ graph.Attrs, out *graph.Tensor, in []*graph.Tensor) *graph.Fault {
 			return integers(out, []*graph.Tensor{in[0], in[0]}, func(x, _ int64) (int64, bool) { return -x, x != math.MinInt64 })
@@ -235,13 +235,13 @@ func atZero(x []float64) bool  { return x[0] == 0 }
 func atEqual(x []float64) bool { return x[0] == x[1] }
 
 func defineKinked() {
-	define(Abs, graph.Op{Name: "abs", Arity: 1, Infer: graph.ElementwiseInfer, Kinks: true, Safe: []float64{1},
+	define(Abs, graph.Op{Name: "abs", Arity: 1, Infer: graph.ElementwiseInfer, Kinks: true, Exact: true, Safe: []float64{1},
 		Domain: "everywhere; value 0 and no derivative at 0",
 		Unary:  math.Abs,
 		Check:  checkAt(atZero, "abs has no derivative at %v"),
 		JVP:    scaled(func(s *site) value { return call(s, Sign, s.X[0]) }),
 	})
-	define(Sign, graph.Op{Name: "sign", Arity: 1, Infer: graph.ElementwiseInfer, Kinks: true, Safe: []float64{1},
+	define(Sign, graph.Op{Name: "sign", Arity: 1, Infer: graph.ElementwiseInfer, Kinks: true, Exact: true, Safe: []float64{1},
 		Domain: "everywhere; value 0 and no derivative at 0",
 		Unary: func(x float64) float64 {
 			switch {
@@ -255,7 +255,7 @@ func defineKinked() {
 		Check: checkAt(atZero, "sign has no derivative at %v"),
 		JVP:   constant,
 	})
-	define(Min, graph.Op{Name: "min", Arity: 2, Infer: graph.ElementwiseInfer, Kinks: true, Safe: []float64{0, 1},
+	define(Min, graph.Op{Name: "min", Arity: 2, Infer: graph.ElementwiseInfer, Kinks: true, Exact: true, Safe: []float64{0, 1},
 		Domain: "everywhere; no derivative where the operands are equal",
 		Binary: math.Min,
 		Check:  checkAt(atEqual, "min has no derivative where its operands are equal (%v and %v)"),
@@ -263,7 +263,7 @@ func defineKinked() {
 			return choose(s, call(s, Less, s.X[1], s.X[0]), dx[1], dx[0])
 		},
 	})
-	define(Max, graph.Op{Name: "max", Arity: 2, Infer: graph.ElementwiseInfer, Kinks: true, Safe: []float64{0, 1},
+	define(Max, graph.Op{Name: "max", Arity: 2, Infer: graph.ElementwiseInfer, Kinks: true, Exact: true, Safe: []float64{0, 1},
 		Domain: "everywhere; no derivative where the operands are equal",
 		Binary: math.Max,
 		Check:  checkAt(atEqual, "max has no derivative where its operands are equal (%v and %v)"),
@@ -271,7 +271,7 @@ func defineKinked() {
 			return choose(s, call(s, Less, s.X[0], s.X[1]), dx[1], dx[0])
 		},
 	})
-	define(Clamp, graph.Op{Name: "clamp", Arity: 3, Infer: graph.ElementwiseInfer, Kinks: true, Safe: []float64{0, -1, 1},
+	define(Clamp, graph.Op{Name: "clamp", Arity: 3, Infer: graph.ElementwiseInfer, Kinks: true, Exact: true, Safe: []float64{0, -1, 1},
 		Domain: "lo ≤ hi; no derivative where x equals lo or hi",
 		Eval: func(_ graph.Attrs, out *graph.Tensor, in []*graph.Tensor) *graph.Fault {
 			for i, x := range in[0].F {

@@ -31,7 +31,7 @@ func init() {
 	logical(And, "and", 2, func(x []bool) bool { return x[0] && x[1] })
 	logical(Or, "or", 2, func(x []bool) bool { return x[0] || x[1] })
 	logical(Not, "not", 1, func(x []bool) bool { return !x[0] })
-	define(Select, graph.Op{Name: "select", Arity: 3, Infer: selectInfer, Total: true,
+	define(Select, graph.Op{Name: "select", Arity: 3, Infer: selectInfer, Total: true, Exact: true,
 		Domain: "everywhere; the comparison that decides states the boundary",
 		Eval:   evalSelect,
 		LinearIn: func(marked []bool) bool {

@@ -47,7 +47,7 @@ func init() {
 	// move enters an operation whose result entry i is operand entry from(i), or zero where from is negative.
 	move := func(o *graph.Op, name string, specs []graph.AttrSpec, infer func(graph.Attrs, graph.Type) (graph.Type, error),
 		from func(at graph.Attrs, in, out graph.Shape) func(int) int, transpose func(s *site, ct value) value) {
-		define(o, graph.Op{Name: name, Arity: 1, Attrs: specs, Domain: "everywhere", Total: true,
+		define(o, graph.Op{Name: name, Arity: 1, Attrs: specs, Domain: "everywhere", Total: true, Exact: true,
 			Infer: func(at graph.Attrs, in []graph.Type) (graph.Type, error) { return infer(at, in[0]) },
 			Eval: func(at graph.Attrs, out *graph.Tensor, in []*graph.Tensor) *graph.Fault {
 				source := from(at, in[0].Shape, out.Shape)
@@ -337,7 +337,7 @@ func reverseFrom(at graph.Attrs, in, _ graph.Shape) func(int) int {
 }
 
 func defineJoins() {
-	define(Concat, graph.Op{Name: "concat", Arity: -1, Attrs: attrs("axis"), Domain: "everywhere", Total: true,
+	define(Concat, graph.Op{Name: "concat", Arity: -1, Attrs: attrs("axis"), Domain: "everywhere", Total: true, Exact: true,
 		Infer: concatInfer, Eval: evalConcat, LinearIn: graph.JointlyLinear, Cost: free,
 		JVP: func(s *site, dx []value) value {
 			parts := make([]value, len(dx))
@@ -364,7 +364,7 @@ func defineJoins() {
 			return out
 		},
 	})
-	define(Gather, graph.Op{Name: "gather", Arity: 2, Domain: "every index within the rows of x", Infer: gatherInfer,
+	define(Gather, graph.Op{Name: "gather", Arity: 2, Domain: "every index within the rows of x", Infer: gatherInfer, Exact: true,
 		LinearIn: linearInFirst, JVP: again, Cost: free,
 		Eval: func(_ graph.Attrs, out *graph.Tensor, in []*graph.Tensor) *graph.Fault {
 			return eachRow(in[1], in[0].Shape, func(i, row, width int) {
