@@ -40,10 +40,10 @@ func linearAxis(axis *plot.Axis, r interval, whole bool) {
 // linearTicks places about six labels at multiples of 1, 2 or 5 times a power of ten.
 func linearTicks(min, max float64, whole bool) []plot.Tick {
 	raw := (max - min) / 6
-	power := math.Pow(10, math.Floor(math.Log10(raw)))
+	power := math.Pow(10, math.Floor(log10(raw)))
 	step := 10 * power
 	for _, m := range []float64{1, 2, 5} {
-		if m*power >= 0.7*raw {
+		if m*power >= 0.8*raw {
 			step = m * power
 			break
 		}
@@ -56,7 +56,7 @@ func linearTicks(min, max float64, whole bool) []plot.Tick {
 	}
 	largest := math.Max(math.Abs(min), math.Abs(max))
 	var ticks []plot.Tick
-	for i, n := math.Ceil(min/step-1e-9), 0; i*step <= max+1e-9*step && n < 20; i, n = i+1, n+1 {
+	for i, n := math.Ceil(min/step-1e-6), 0; i*step <= max+1e-6*step && n < 20; i, n = i+1, n+1 {
 		ticks = append(ticks, plot.Tick{Value: math.Min(math.Max(i*step, min), max), Label: tickLabel(i*step, step, largest)})
 	}
 	return ticks
@@ -68,10 +68,10 @@ func tickLabel(x, step, largest float64) string {
 		return "0"
 	}
 	exponent := 0.0
-	if e := math.Floor(math.Log10(largest)); e > 4 || e < -3 {
+	if e := math.Floor(log10(largest)); e > 4 || e < -3 {
 		exponent = e
 	}
-	decimals := math.Max(0, exponent-math.Floor(math.Log10(step)*(1+1e-12)+1e-9))
+	decimals := math.Max(0, exponent-math.Floor(log10(step)*(1+1e-12)+1e-9))
 	s := minus(strconv.FormatFloat(x/math.Pow(10, exponent), 'f', int(decimals), 64))
 	if exponent != 0 {
 		s += "×10" + super(minus(strconv.Itoa(int(exponent))))
@@ -87,15 +87,22 @@ func minus(s string) string {
 	return s
 }
 
+// tiny is where labels of a mantissa and a power of ten end: 10^−324 is no float64.
+const tiny = 1e-300
+
 // logAxis makes the axis show r, which is positive, on a logarithmic scale: to whole decades if it has more than one.
 func logAxis(axis *plot.Axis, r interval) {
-	axis.Scale = plot.LogScale{}
+	axis.Scale = logScale{}
 	if !r.some {
 		r = interval{min: 0.1, max: 1}
 	}
 	switch ratio := r.max / r.min; {
-	case ratio >= 10:
-		r.min, r.max = powerOfTen(math.Floor(math.Log10(r.min)+1e-9)), powerOfTen(math.Ceil(math.Log10(r.max)-1e-9))
+	case ratio >= 10 || r.min < tiny:
+		low, high := math.Floor(log10(r.min)+1e-9), math.Ceil(log10(r.max)-1e-9)
+		if low == high {
+			high++
+		}
+		r.min, r.max = math.Min(r.min, powerOfTen(low)), math.Max(r.max, powerOfTen(high))
 	case ratio < 1.001:
 		r.min, r.max = r.min/2, r.max*2
 	default:
@@ -106,6 +113,16 @@ func logAxis(axis *plot.Axis, r interval) {
 	axis.Tick.Marker = plot.TickerFunc(logTicks)
 }
 
+// log10 is right for subnormal numbers too, where math.Log10 and math.Log are not on every machine.
+func log10(x float64) float64 { return math.Log2(x) * (math.Ln2 / math.Ln10) }
+
+// logScale places positive numbers by their logarithms.
+type logScale struct{}
+
+func (logScale) Normalize(min, max, x float64) float64 {
+	return (log10(x) - log10(min)) / (log10(max) - log10(min))
+}
+
 // powerOfTen is 10^e as a positive finite float64.
 func powerOfTen(e float64) float64 {
 	x, _ := strconv.ParseFloat("1e"+strconv.Itoa(int(e)), 64) // math.Pow is not exact
@@ -114,8 +131,8 @@ func powerOfTen(e float64) float64 {
 
 // logTicks labels powers of ten. Within a decade it labels multiples of them, where gonum's ticker labels nothing.
 func logTicks(min, max float64) []plot.Tick {
-	low, high := math.Floor(math.Log10(min)+1e-9), math.Ceil(math.Log10(max)-1e-9)
-	if max/min < 10*(1-1e-9) && min > 1e-300 && max < 1e300 {
+	low, high := math.Floor(log10(min)+1e-9), math.Ceil(log10(max)-1e-9)
+	if max/min < 10*(1-1e-9) && min > tiny {
 		if ticks := linearTicks(min, max, false); len(ticks) >= 2 {
 			return ticks
 		}
@@ -126,6 +143,7 @@ func logTicks(min, max float64) []plot.Tick {
 			break
 		}
 	}
+	within := math.Floor(log10(max)+1e-9) - math.Ceil(log10(min)-1e-9) + 1 // powers of ten on the axis
 	var ticks []plot.Tick
 	for e := low; e <= high; e++ {
 		tick := plot.Tick{Value: powerOfTen(e)}
@@ -140,7 +158,7 @@ func logTicks(min, max float64) []plot.Tick {
 		}
 		for m := 2.0; m < 10 && e < high; m++ {
 			tick := plot.Tick{Value: m * powerOfTen(e)}
-			if high-low == 1 && (m == 2 || m == 5) {
+			if within <= 2 && (m == 2 || m == 5) {
 				tick.Label = strconv.Itoa(int(m)) + "×" + powerLabel(int(e))
 			}
 			ticks = append(ticks, tick)

@@ -178,6 +178,9 @@ func (f *Figure) height(h labels) vg.Length {
 	for i := range f.panels {
 		height += f.panels[i].height() + panelGap
 	}
+	if len(f.notes) == 0 {
+		height -= panelGap
+	}
 	return height
 }
 
@@ -261,7 +264,7 @@ func (f *Figure) draw(c draw.Canvas, h labels) {
 			box.Fill(box.Rectangle.Path())
 			say := h.style(9, darkGrey)
 			say.XAlign, say.YAlign = text.XCenter, text.YCenter
-			box.FillText(say, box.Center(), f.panels[i].empty)
+			box.FillText(say, box.Center().Add(vg.Point{Y: say.FontExtents().Descent}), f.panels[i].empty)
 			continue
 		}
 		data := p.DataCanvas(canvases[i])
@@ -409,7 +412,7 @@ func (k curve) Thumbnail(c *draw.Canvas) {
 // band fills from the bottom of the panel up to a curve.
 type band struct {
 	pieces [][]xy
-	fill   color.NRGBA
+	fill   color.Color
 }
 
 func (b band) Plot(c draw.Canvas, p *plot.Plot) {

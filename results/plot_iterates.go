@@ -14,9 +14,9 @@ import (
 const iteratesFigure = "iterates"
 
 // errorPanels are the two claims about an iterate: the measured error, and what bounds it.
-var errorPanels = []struct{ noun, err, bound, label string }{
-	{"state error", "state_error", "state_bound", "state error  ‖" + italic("z") + sub(italic("K")) + " − " + italic("z") + "*‖"},
-	{"sensitivity error", "sensitivity_error", "sensitivity_bound",
+var errorPanels = []struct{ noun, limit, err, bound, label string }{
+	{"state error", "state bound", "state_error", "state_bound", "state error  ‖" + italic("z") + sub(italic("K")) + " − " + italic("z") + "*‖"},
+	{"sensitivity error", "sensitivity bound", "sensitivity_error", "sensitivity_bound",
 		"sensitivity error  ‖d" + italic("z") + sub(italic("K")) + "/d" + italic("θ") + " − d" + italic("z") + "*/d" + italic("θ") + "‖"},
 }
 
@@ -32,6 +32,7 @@ func (r *Run) iteratesPlot() *Figure {
 	f := &Figure{Name: iteratesFigure, title: r.Manifest.Study.Title}
 	k := t.Column("K")
 	anyBand := false
+	var missing []string // from the logarithmic axes
 	for _, claim := range errorPanels {
 		p := panel{xLabel: "iterations  " + italic("K"), yLabel: claim.label, yLog: true, xWhole: true}
 		var dropped dropCount
@@ -45,8 +46,8 @@ func (r *Run) iteratesPlot() *Figure {
 				line:   draw.LineStyle{Color: c, Width: 0.9},
 				marker: draw.GlyphStyle{Color: c, Radius: 2.2, Shape: shapes[s.shape%len(shapes)]}})
 			dashed = append(dashed, curve{
-				pieces: pieces(s.rows, k, t.Column(claim.bound), &bounds, &p.x, dropped.counter("bound")),
-				line:   draw.LineStyle{Color: tint(c), Width: 2.4, Dashes: dashes[1]}})
+				pieces: pieces(s.rows, k, t.Column(claim.bound), &bounds, &p.x, dropped.counter(claim.limit)),
+				line:   draw.LineStyle{Color: mix(c, 0.5), Width: 2, Dashes: dashes[1]}})
 			bands = append(bands, curve{
 				pieces: pieces(s.rows, k, t.Column("floor"), &floors, &p.x, nil),
 				line:   draw.LineStyle{Color: c, Width: 0.3}})
@@ -56,11 +57,11 @@ func (r *Run) iteratesPlot() *Figure {
 		case !errs.some && !bounds.some:
 			p.empty = dropped.all(claim.noun)
 		default:
-			for i := range bands {
-				c := bands[i].line.Color.(color.NRGBA)
-				c.A = uint8(max(24, 60/len(bands)))
-				p.layers = append(p.layers, band{bands[i].pieces, c}, bands[i])
-				anyBand = anyBand || len(bands[i].pieces) > 0
+			// The highest floor comes first, so that each shade shows above the next one.
+			slices.SortStableFunc(bands, func(a, b curve) int { return cmp.Compare(highest(b), highest(a)) })
+			for _, b := range bands {
+				p.layers = append(p.layers, band{b.pieces, mix(b.line.Color.(color.NRGBA), 0.82)}, b)
+				anyBand = anyBand || len(b.pieces) > 0
 			}
 			for i := range dashed {
 				p.layers = append(p.layers, dashed[i])
@@ -69,10 +70,14 @@ func (r *Run) iteratesPlot() *Figure {
 				p.layers = append(p.layers, lines[i])
 			}
 			if note := dropped.note(); note != "" {
-				f.notes = append(f.notes, strings.ToUpper(claim.noun[:1])+claim.noun[1:]+": not drawn on the logarithmic axis: "+note+".")
+				missing = append(missing, note)
 			}
 		}
 		f.panels = append(f.panels, p)
+	}
+
+	if len(missing) > 0 {
+		f.notes = append(f.notes, "Not drawn on the logarithmic axis: "+strings.Join(missing, ", ")+".")
 	}
 
 	const most = 12
@@ -93,28 +98,36 @@ func (r *Run) iteratesPlot() *Figure {
 		}
 		f.legend = append(f.legend, legendEntry{text, curve{line: grey, marker: draw.GlyphStyle{Color: darkGrey, Radius: 2.2, Shape: shapes[i%len(shapes)]}}})
 	}
-	f.legend = append(f.legend, legendEntry{"bound", curve{line: draw.LineStyle{Color: tint(color.NRGBA{80, 80, 80, 255}), Width: 2.4, Dashes: dashes[1]}}})
+	f.legend = append(f.legend, legendEntry{"bound", curve{line: draw.LineStyle{Color: color.Gray{168}, Width: 2, Dashes: dashes[1]}}})
 	if anyBand {
-		f.legend = append(f.legend, legendEntry{"rounding floor", band{fill: color.NRGBA{80, 80, 80, 60}}})
+		f.legend = append(f.legend, legendEntry{"rounding floor", band{fill: color.Gray{220}}})
 	}
 	return f
 }
 
-// tint is a lighter shade of a colour, which shows beside and under a line of that colour.
-func tint(c color.NRGBA) color.NRGBA {
-	light := func(x uint8) uint8 { return x + (255-x)/2 }
-	return color.NRGBA{light(c.R), light(c.G), light(c.B), c.A}
+// mix is a colour made lighter by a share of white. It is opaque: SVG and PDF canvases get translucent colours wrong.
+func mix(c color.NRGBA, white float64) color.NRGBA {
+	light := func(x uint8) uint8 { return x + uint8(white*float64(255-x)) }
+	return color.NRGBA{light(c.R), light(c.G), light(c.B), 255}
+}
+
+// highest is the greatest value of a curve, or 0.
+func highest(k curve) (y float64) {
+	for _, piece := range k.pieces {
+		for _, at := range piece {
+			y = max(y, at.y)
+		}
+	}
+	return y
 }
 
 // errorRange is what the logarithmic axis shows. Errors and floors are always inside. A bound falls far below the floor, or
 // grows without limit where it does not contract: it may leave the panel.
 func errorRange(errs, bounds, floors interval) interval {
 	r := errs
-	for _, f := range []interval{floors} {
-		if f.some {
-			r.add(f.min)
-			r.add(f.max)
-		}
+	if floors.some {
+		r.add(floors.min)
+		r.add(floors.max)
 	}
 	if !r.some {
 		return bounds
@@ -190,7 +203,6 @@ func (d *dropCount) counter(noun string) func(float64) {
 // note lists the counts, as "3 zero errors, 1 non-finite bound".
 func (d *dropCount) note() string {
 	var parts []string
-	slices.SortStableFunc(d.order, func(a, b dropKey) int { return cmp.Compare(a.noun, b.noun) * -1 }) // errors, then bounds
 	for _, key := range d.order {
 		parts = append(parts, plural(d.count[key], key.why+" "+key.noun))
 	}

@@ -141,11 +141,22 @@ func (h labels) Draw(c vg.Canvas, txt string, sty text.Style, pt vg.Point) {
 			if h.outlines {
 				fillOutlines(c, face, place, r.text)
 			} else {
-				c.FillString(face, place, r.text)
+				c.FillString(face, place, keepSpaces(r.text))
 			}
 			at.X += face.Width(r.text)
 		}
 	}
+}
+
+// keepSpaces protects the spaces that SVG drops: those at the ends, and all but one of several.
+func keepSpaces(s string) string {
+	const hard = "\u00a0"
+	inner := strings.Trim(s, " ")
+	if inner == "" {
+		return strings.Repeat(hard, len(s))
+	}
+	before, after, _ := strings.Cut(s, inner)
+	return strings.Repeat(hard, len(before)) + strings.ReplaceAll(inner, "  ", hard+hard) + strings.Repeat(hard, len(after))
 }
 
 // fillOutlines draws a string as filled paths.
