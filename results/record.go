@@ -228,7 +228,7 @@ func (f *Floats) UnmarshalJSON(data []byte) error {
 	}
 	*f = make(Floats, len(values))
 	for i, v := range values {
-		if v.kind != float {
+		if v.kind != floatKind {
 			return fmt.Errorf("entry %d is not a float", i)
 		}
 		(*f)[i] = math.Float64frombits(v.bits)

@@ -58,16 +58,16 @@ func TestCSVReadsBack(t *testing.T) {
 				for j, v := range row {
 					field := lines[i+1][j]
 					switch v.kind {
-					case float:
+					case floatKind:
 						x, err := strconv.ParseFloat(field, 64)
 						if err != nil || Float(x) != v {
 							t.Fatalf("%v was written %q", v, field)
 						}
-					case absent:
+					case absentKind:
 						if field != "" {
 							t.Fatalf("absent was written %q", field)
 						}
-					case text:
+					case textKind:
 						// A CSV reader turns \r\n into \n.
 						if field != strings.ReplaceAll(v.text, "\r\n", "\n") {
 							t.Fatalf("%q was written %q", v.text, field)

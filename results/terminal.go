@@ -131,7 +131,7 @@ func (t *Table) shown() (columns []int, common []string) {
 		case name == "study" || name == "point" || name == "status" || name == "reason":
 		case every(func(row []Value) bool { return row[i].Absent() }):
 		case own && repeats >= 0 && every(func(row []Value) bool { return row[i] == row[3+repeats] }):
-		case own && len(t.Rows) > 1 && first.kind == text && every(func(row []Value) bool { return row[i] == first }):
+		case own && len(t.Rows) > 1 && first.kind == textKind && every(func(row []Value) bool { return row[i] == first }):
 			if name != "verdict" { // which is counted
 				common = append(common, name+" "+first.String())
 			}
@@ -213,7 +213,7 @@ func (t *Table) printReasons(b *strings.Builder) {
 
 // cell is the text of a value in a printed table.
 func cell(v Value) string {
-	if v.kind == float {
+	if v.kind == floatKind {
 		return round(math.Float64frombits(v.bits))
 	}
 	return strings.Join(strings.Fields(v.String()), " ") // a cell is one line

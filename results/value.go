@@ -19,11 +19,11 @@ type Value struct {
 type kind uint8
 
 const (
-	absent kind = iota
-	float
-	integer
-	text
-	boolean
+	absentKind kind = iota
+	floatKind
+	intKind
+	textKind
+	boolKind
 )
 
 // Float is the value x. Every NaN is the same NaN, so that values compare with ==.
@@ -31,34 +31,34 @@ func Float(x float64) Value {
 	if x != x {
 		x = math.NaN()
 	}
-	return Value{kind: float, bits: math.Float64bits(x)}
+	return Value{kind: floatKind, bits: math.Float64bits(x)}
 }
 
 // Int is the value n, printed as an integer.
 func Int[N ~int | ~int64 | ~int32 | ~uint32](n N) Value {
-	return Value{kind: integer, bits: uint64(int64(n))}
+	return Value{kind: intKind, bits: uint64(int64(n))}
 }
 
 // Text is the value s. Bytes that are not UTF-8 become U+FFFD.
-func Text(s string) Value { return Value{kind: text, text: strings.ToValidUTF8(s, "\uFFFD")} }
+func Text(s string) Value { return Value{kind: textKind, text: strings.ToValidUTF8(s, "\uFFFD")} }
 
 // Bool is the value true or false.
 func Bool(b bool) Value {
 	if b {
-		return Value{kind: boolean, bits: 1}
+		return Value{kind: boolKind, bits: 1}
 	}
-	return Value{kind: boolean}
+	return Value{kind: boolKind}
 }
 
 // Absent reports whether there is no value.
-func (v Value) Absent() bool { return v.kind == absent }
+func (v Value) Absent() bool { return v.kind == absentKind }
 
 // Number returns the value as a float64, and whether it is a float or an integer.
 func (v Value) Number() (float64, bool) {
 	switch v.kind {
-	case float:
+	case floatKind:
 		return math.Float64frombits(v.bits), true
-	case integer:
+	case intKind:
 		return float64(int64(v.bits)), true
 	}
 	return math.NaN(), false
@@ -67,13 +67,13 @@ func (v Value) Number() (float64, bool) {
 // String is the text of a CSV field: shortest exact floats, empty for absent.
 func (v Value) String() string {
 	switch v.kind {
-	case float:
+	case floatKind:
 		return FormatFloat(math.Float64frombits(v.bits))
-	case integer:
+	case intKind:
 		return strconv.FormatInt(int64(v.bits), 10)
-	case text:
+	case textKind:
 		return v.text
-	case boolean:
+	case boolKind:
 		return strconv.FormatBool(v.bits == 1)
 	}
 	return ""
@@ -93,14 +93,14 @@ func FormatFloat(x float64) string {
 // wrapped as {"text": "NaN"}.
 func (v Value) appendJSON(b []byte) []byte {
 	switch v.kind {
-	case float:
+	case floatKind:
 		return appendJSONFloat(b, math.Float64frombits(v.bits))
-	case text:
+	case textKind:
 		if isWord(v.text) {
 			return fmt.Appendf(b, `{"text":"%s"}`, v.text)
 		}
 		return appendJSONString(b, v.text)
-	case absent:
+	case absentKind:
 		return append(b, "null"...)
 	}
 	return append(b, v.String()...)

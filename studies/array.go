@@ -322,7 +322,7 @@ func (r arrayReader) logspace(n *node) ([]float64, *Error) {
 			hint("the ends are the values themselves, not exponents")
 	}
 	sign := math.Copysign(1, first)
-	from, to := math.Log(math.Abs(first)), math.Log(math.Abs(last))
+	from, to := portableLog(math.Abs(first)), portableLog(math.Abs(last))
 	values := make([]float64, count)
 	for i := range values {
 		t := float64(i) / float64(max(1, count-1))

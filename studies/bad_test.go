@@ -226,8 +226,11 @@ func (h hugeFS) Open(name string) (fs.File, error) {
 type hugeFile struct{ t *testing.T }
 
 func (h hugeFile) Stat() (fs.FileInfo, error) { return hugeInfo{}, nil }
-func (h hugeFile) Read([]byte) (int, error)   { h.t.Error("a file that is too large was read"); return 0, fs.ErrInvalid }
-func (h hugeFile) Close() error               { return nil }
+func (h hugeFile) Read([]byte) (int, error) {
+	h.t.Error("a file that is too large was read")
+	return 0, fs.ErrInvalid
+}
+func (h hugeFile) Close() error { return nil }
 
 type hugeInfo struct{ fs.FileInfo }
 

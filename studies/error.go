@@ -3,6 +3,7 @@ package studies
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // Error says what is wrong with a study or one of its data files, where, and what to try.
@@ -91,12 +92,17 @@ func (l *errorList) err() error {
 }
 
 // nearest returns the candidate with the least edit distance to name, if it is near enough to be a
-// slip of the fingers, and "" otherwise. A candidate that differs by case only always wins.
+// slip of the fingers, and "" otherwise. A candidate that differs by case only always wins, and then
+// one that name abbreviates.
 func nearest(name string, candidates []string) string {
-	best, least := "", len([]rune(name))/3+2
+	length := utf8.RuneCountInString(name)
+	best, least := "", min(length, length/3+2)
 	for _, c := range candidates {
 		if strings.EqualFold(c, name) {
 			return c
+		}
+		if length > 2 && strings.HasPrefix(c, name) {
+			best, least = c, 0
 		}
 		if d := editDistance(name, c); d < least {
 			best, least = c, d

@@ -70,11 +70,21 @@ func (p Place) errorf(key, format string, args ...any) *Error {
 	return e
 }
 
+// printable shows what would disturb a terminal as spaces.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
 // excerptWidth is how many characters of a long line a message shows.
 const excerptWidth = 100
 
 // excerpt cuts a line to a readable width around line[from:to] and returns it with the line of
-// carets that goes below. Characters that would disturb a terminal are shown as spaces.
+// carets that goes below.
 func excerpt(line string, from, to int) (text, caret string) {
 	before := []rune(line[:from])
 	marked := []rune(line[from:to])
@@ -93,15 +103,7 @@ func excerpt(line string, from, to int) (text, caret string) {
 			after, suffix = after[:left], "…"
 		}
 	}
-	clean := func(runes []rune) string {
-		return strings.Map(func(r rune) rune {
-			if r < ' ' || r == 0x7f {
-				return ' '
-			}
-			return r
-		}, string(runes))
-	}
-	text = prefix + clean(before) + clean(marked) + clean(after) + suffix
+	text = prefix + printable(string(before)+string(marked)+string(after)) + suffix
 	caret = strings.Repeat(" ", utf8.RuneCountInString(prefix)+len(before)) + strings.Repeat("^", max(1, len(marked)))
 	return text, caret
 }

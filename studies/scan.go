@@ -79,12 +79,18 @@ func parseTOML(src *source) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if s.twice != nil { // the library lets some of these pass
+		return nil, src.place(s.twice.keyAt.start, s.twice.keyAt.end).errorf("", "the key %q is defined again below", s.twice.name)
+	}
 	if failed {
 		return nil, src.place(s.failedAt, s.failedAt+1).errorf("", "this text cannot be read as TOML")
 	}
 	if s.arrayTable != (span{}) {
 		return nil, src.place(s.arrayTable.start, s.arrayTable.end).errorf("", "a study has no lists of tables").
 			hint("write the section's name in single brackets: [name]")
+	}
+	if s.emptyKey != (span{}) {
+		return nil, src.place(s.emptyKey.start, s.emptyKey.end).errorf("", "a key is empty")
 	}
 	if n := attach(root, values); n != nil {
 		return nil, src.place(n.keyAt.start, n.keyAt.end).errorf("", "this key cannot be read").
@@ -105,7 +111,7 @@ func decodeTOML(src *source, text string) (values map[string]any, err error) {
 	if errors.As(err, &broken) {
 		start := max(0, min(broken.Position.Start, len(src.text)))
 		end := max(start, min(start+broken.Position.Len, len(src.text)))
-		e := src.place(start, end).errorf(broken.LastKey, "broken TOML: %s", strings.ReplaceAll(broken.Message, "\n", " "))
+		e := src.place(start, end).errorf(broken.LastKey, "broken TOML: %s", printable(broken.Message))
 		switch {
 		case strings.HasSuffix(broken.Message, "out of range for int64"):
 			e.hint("write it with a decimal point or an exponent to have a floating-point number")
@@ -169,7 +175,9 @@ type scanner struct {
 	depth      int
 	failedAt   int
 	tooDeep    bool
-	arrayTable span // the first [[header]]
+	twice      *node // a value that the text defines again
+	arrayTable span  // the first [[header]]
+	emptyKey   span  // the first key without a letter, over which the library stumbles
 }
 
 // stop is what the scanner panics with when it cannot go on; document recovers it.
@@ -303,6 +311,7 @@ func (s *scanner) table(t *node, name string, at span) *node {
 		t.items = append(t.items, c)
 	}
 	if c.kind != tableNode {
+		s.twice = c
 		s.fail()
 	}
 	return c
@@ -317,8 +326,7 @@ func (s *scanner) pair(t *node) {
 	for i, name := range names[:last] {
 		t = s.table(t, name, spans[i])
 	}
-	if t.keys[names[last]] != nil {
-		s.pos = spans[last].start
+	if s.twice = t.keys[names[last]]; s.twice != nil {
 		s.fail()
 	}
 	n := &node{parent: t, name: names[last], keyAt: spans[last]}
@@ -347,6 +355,9 @@ func (s *scanner) key() (names []string, spans []span) {
 			names = append(names, s.src.text[start:s.pos])
 		}
 		spans = append(spans, span{start, s.pos})
+		if names[len(names)-1] == "" && s.emptyKey == (span{}) {
+			s.emptyKey = span{start, s.pos}
+		}
 		if len(names) > maxNesting {
 			s.tooDeep = true
 			s.fail()

@@ -67,9 +67,9 @@ type Branch struct {
 
 // Domain is D: the ball of a radius about the computed solution.
 type Domain struct {
-	Radius  float64
-	Norm    string    // "1", "2", "inf" or "weighted-inf"
-	Weights []float64 // of weighted-inf: positive, one for each entry of the state
+	Radius  float64   `json:"radius"`
+	Norm    string    `json:"norm"`    // "1", "2", "inf" or "weighted-inf"
+	Weights []float64 `json:"weights"` // of weighted-inf: positive, one for each entry of the state
 }
 
 // Bounds says where the constants of the contraction bounds come from.
@@ -82,9 +82,9 @@ type Bounds struct {
 
 // Implicit holds the settings of the solve for the exact branch.
 type Implicit struct {
-	Tolerance     float64
-	MaxIterations int
-	Solver        string
+	Tolerance     float64 `json:"tolerance"`
+	MaxIterations int     `json:"max_iterations"`
+	Solver        string  `json:"solver"`
 }
 
 // Formula is the text of a formula and its place in the file. A number that was written without

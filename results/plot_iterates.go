@@ -1,0 +1,227 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"strings"
+
+	"gonum.org/v1/plot/vg/draw"
+)
+
+const iteratesFigure = "iterates"
+
+// errorPanels are the two claims about an iterate: the measured error, and what bounds it.
+var errorPanels = []struct{ noun, limit, err, bound, label string }{
+	{"state error", "state bound", "state_error", "state_bound", "state error  ‖" + italic("z") + sub(italic("K")) + " − " + italic("z") + "*‖"},
+	{"sensitivity error", "sensitivity bound", "sensitivity_error", "sensitivity_bound",
+		"sensitivity error  ‖d" + italic("z") + sub(italic("K")) + "/d" + italic("θ") + " − d" + italic("z") + "*/d" + italic("θ") + "‖"},
+}
+
+// iteratesPlot draws errors and bounds against K on logarithmic axes: a colour for each swept value, the measured
+// errors as markers on a line, the bounds dashed, and below a shade up to the rounding floor.
+// What a logarithmic axis cannot show is left out, and counted in a note.
+func (r *Run) iteratesPlot() *Figure {
+	t := r.Table(Iterates)
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	all, colors, kinds := split(t, -1, "branch", "method")
+	f := &Figure{Name: iteratesFigure, title: r.Manifest.Study.Title}
+	k := t.Column("K")
+	anyBand := false
+	var missing []string // from the logarithmic axes
+	for _, claim := range errorPanels {
+		p := panel{xLabel: "iterations  " + italic("K"), yLabel: claim.label, yLog: true, xWhole: true}
+		var dropped dropCount
+		var errs, bounds, floors interval
+		var lines, dashed, bands []curve
+		for _, s := range all {
+			slices.SortStableFunc(s.rows, func(a, b []Value) int { return compareValues(a[k], b[k]) })
+			c := ordered(s.color, len(colors))
+			lines = append(lines, curve{
+				pieces: pieces(s.rows, k, t.Column(claim.err), &errs, &p.x, dropped.counter(claim.noun)),
+				line:   draw.LineStyle{Color: c, Width: 0.9},
+				marker: draw.GlyphStyle{Color: c, Radius: 2.2, Shape: shapes[s.shape%len(shapes)]}})
+			dashed = append(dashed, curve{
+				pieces: pieces(s.rows, k, t.Column(claim.bound), &bounds, &p.x, dropped.counter(claim.limit)),
+				line:   draw.LineStyle{Color: mix(c, 0.5), Width: 2, Dashes: dashes[1]}})
+			bands = append(bands, curve{
+				pieces: pieces(s.rows, k, t.Column("floor"), &floors, &p.x, nil),
+				line:   draw.LineStyle{Color: c, Width: 0.3}})
+		}
+		p.y = errorRange(errs, bounds, floors)
+		switch {
+		case !errs.some && !bounds.some:
+			p.empty = dropped.all(claim.noun)
+		default:
+			// The highest floor comes first, so that each shade shows above the next one.
+			slices.SortStableFunc(bands, func(a, b curve) int { return cmp.Compare(highest(b), highest(a)) })
+			for _, b := range bands {
+				p.layers = append(p.layers, band{b.pieces, mix(b.line.Color.(color.NRGBA), 0.82)}, b)
+				anyBand = anyBand || len(b.pieces) > 0
+			}
+			for i := range dashed {
+				p.layers = append(p.layers, dashed[i])
+			}
+			for i := range lines {
+				p.layers = append(p.layers, lines[i])
+			}
+			if note := dropped.note(); note != "" {
+				missing = append(missing, note)
+			}
+		}
+		f.panels = append(f.panels, p)
+	}
+
+	if len(missing) > 0 {
+		f.notes = append(f.notes, "Not drawn on the logarithmic axis: "+strings.Join(missing, ", ")+".")
+	}
+
+	const most = 12
+	if picked := legendLabels(len(colors), most); len(colors) > 1 {
+		for _, i := range picked {
+			c := ordered(i, len(colors))
+			f.legend = append(f.legend, legendEntry{colors[i], curve{line: draw.LineStyle{Color: c, Width: 2.4}}})
+		}
+		if len(picked) < len(colors) {
+			f.notes = append(f.notes, fmt.Sprintf("The legend names %d of %d swept values, in order.", len(picked), len(colors)))
+		}
+	}
+	grey := draw.LineStyle{Color: darkGrey, Width: 0.9}
+	for i, kind := range kinds {
+		text := "measured"
+		if len(kinds) > 1 {
+			text += ": " + kind
+		}
+		f.legend = append(f.legend, legendEntry{text, curve{line: grey, marker: draw.GlyphStyle{Color: darkGrey, Radius: 2.2, Shape: shapes[i%len(shapes)]}}})
+	}
+	f.legend = append(f.legend, legendEntry{"bound", curve{line: draw.LineStyle{Color: color.Gray{168}, Width: 2, Dashes: dashes[1]}}})
+	if anyBand {
+		f.legend = append(f.legend, legendEntry{"rounding floor", band{fill: color.Gray{220}}})
+	}
+	return f
+}
+
+// mix is a colour made lighter by a share of white. It is opaque: SVG and PDF canvases get translucent colours wrong.
+func mix(c color.NRGBA, white float64) color.NRGBA {
+	light := func(x uint8) uint8 { return x + uint8(white*float64(255-x)) }
+	return color.NRGBA{light(c.R), light(c.G), light(c.B), 255}
+}
+
+// highest is the greatest value of a curve, or 0.
+func highest(k curve) (y float64) {
+	for _, piece := range k.pieces {
+		for _, at := range piece {
+			y = max(y, at.y)
+		}
+	}
+	return y
+}
+
+// errorRange is what the logarithmic axis shows. Errors and floors are always inside. A bound falls far below the floor, or
+// grows without limit where it does not contract: it may leave the panel.
+func errorRange(errs, bounds, floors interval) interval {
+	r := errs
+	if floors.some {
+		r.add(floors.min)
+		r.add(floors.max)
+	}
+	if !r.some {
+		return bounds
+	}
+	if bounds.some {
+		lowest, highest := r.min/10, r.max*1e4
+		if !floors.some {
+			lowest = r.min * 1e-4
+		}
+		r.add(min(max(bounds.min, lowest), highest))
+		r.add(min(max(bounds.max, lowest), highest))
+	}
+	r.min, r.max = max(r.min, math.SmallestNonzeroFloat64), min(r.max, math.MaxFloat64)
+	return r
+}
+
+// pieces joins neighbouring rows into lines, broken at each row whose value has no place on a logarithmic axis.
+func pieces(rows [][]Value, x, y int, yRange, xRange *interval, drop func(float64)) [][]xy {
+	var out [][]xy
+	open := false
+	for _, row := range rows {
+		at, xOK := row[x].Number()
+		if !xOK || math.IsNaN(at) || math.IsInf(at, 0) || y < 0 || row[y].Absent() {
+			open = false
+			continue
+		}
+		xRange.add(at)
+		v, ok := row[y].Number()
+		if !ok || !(v > 0) || math.IsInf(v, 0) {
+			if drop != nil {
+				drop(v)
+			}
+			open = false
+			continue
+		}
+		yRange.add(v)
+		if !open {
+			out = append(out, nil)
+			open = true
+		}
+		out[len(out)-1] = append(out[len(out)-1], xy{at, v})
+	}
+	return out
+}
+
+// dropCount counts the values that are not drawn, by noun and by reason.
+type dropCount struct {
+	order []dropKey
+	count map[dropKey]int
+}
+
+type dropKey struct{ noun, why string }
+
+func (d *dropCount) counter(noun string) func(float64) {
+	return func(v float64) {
+		key := dropKey{noun, "non-finite"}
+		switch {
+		case v == 0:
+			key.why = "zero"
+		case v < 0 && !math.IsInf(v, 0):
+			key.why = "negative"
+		}
+		if d.count == nil {
+			d.count = make(map[dropKey]int)
+		}
+		if d.count[key] == 0 {
+			d.order = append(d.order, key)
+		}
+		d.count[key]++
+	}
+}
+
+// note lists the counts, as "3 zero errors, 1 non-finite bound".
+func (d *dropCount) note() string {
+	var parts []string
+	for _, key := range d.order {
+		parts = append(parts, plural(d.count[key], key.why+" "+key.noun))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// all says why a panel is empty.
+func (d *dropCount) all(noun string) string {
+	zero, total := d.count[dropKey{noun, "zero"}], 0
+	for key, n := range d.count {
+		if key.noun == noun {
+			total += n
+		}
+	}
+	switch {
+	case total == 0:
+		return noun + ": not measured"
+	case zero == total:
+		return fmt.Sprintf("%s: exactly zero at all %s", noun, plural(total, "point"))
+	}
+	return noun + ": nothing to draw on a logarithmic axis: " + d.note()
+}

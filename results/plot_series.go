@@ -1,0 +1,105 @@
+package results
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// series is the rows that one line of a figure joins.
+type series struct {
+	label string // its values of the swept names that vary, or ""
+	color int    // rank of that label among all, in the order of the values
+	kind  string // branch and method, or ""
+	shape int    // rank of the kind, in the order of the rows
+	rows  [][]Value
+}
+
+// split groups a table's rows into series: by the swept columns but except (an index, or -1), and by the columns named
+// kinds. It returns the series ordered by swept values and then by kind, with all labels and kinds in order.
+func split(t *Table, except int, kinds ...string) (out []*series, labels, kindNames []string) {
+	var vary []int
+	for i := 3; i < 3+t.Swept; i++ {
+		if i != except && slices.ContainsFunc(t.Rows, func(row []Value) bool { return row[i] != t.Rows[0][i] }) {
+			vary = append(vary, i)
+		}
+	}
+	values := make(map[*series][]Value)
+	byKey := make(map[string]*series)
+	for _, row := range t.Rows {
+		var label, kind []string
+		var tuple []Value
+		for _, i := range vary {
+			label = append(label, symbol(strings.TrimPrefix(t.Columns[i], "sweep."))+" = "+minus(cell(row[i])))
+			tuple = append(tuple, row[i])
+		}
+		for _, name := range kinds {
+			if i := t.Column(name); i >= 0 && !row[i].Absent() {
+				kind = append(kind, row[i].String())
+			}
+		}
+		key := fmt.Sprint(tuple, kind)
+		s := byKey[key]
+		if s == nil {
+			s = &series{label: strings.Join(label, ", "), kind: strings.Join(kind, ", ")}
+			byKey[key], values[s] = s, tuple
+			out = append(out, s)
+			if !slices.Contains(kindNames, s.kind) {
+				kindNames = append(kindNames, s.kind)
+			}
+			s.shape = slices.Index(kindNames, s.kind)
+		}
+		s.rows = append(s.rows, row)
+	}
+	slices.SortStableFunc(out, func(a, b *series) int {
+		return cmp.Or(slices.CompareFunc(values[a], values[b], compareValues), cmp.Compare(a.shape, b.shape))
+	})
+	for _, s := range out {
+		if n := len(labels); n == 0 || labels[n-1] != s.label {
+			labels = append(labels, s.label)
+		}
+		s.color = len(labels) - 1
+	}
+	return out, labels, kindNames
+}
+
+// compareValues orders numbers by value and before all others, which are ordered by their text.
+func compareValues(a, b Value) int {
+	x, aIs := a.Number()
+	y, bIs := b.Number()
+	switch {
+	case aIs && bIs:
+		return cmp.Compare(x, y)
+	case aIs:
+		return -1
+	case bIs:
+		return 1
+	}
+	return cmp.Compare(a.String(), b.String())
+}
+
+// legendLabels picks at most n of the labels, the first and the last among them.
+func legendLabels(count, n int) []int {
+	var picked []int
+	for i := range min(count, n) {
+		if count > n {
+			i = i * (count - 1) / (n - 1)
+		}
+		picked = append(picked, i)
+	}
+	return picked
+}
+
+// refused reports whether a status comes without a derivative.
+func refused(status Value) bool {
+	return status != Text("OK") && status != Text("ITERATES_DIFFERENTIATED")
+}
+
+// plural writes a count with its noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
