@@ -28,7 +28,8 @@
 // # Estimates
 //
 // q, L_z and L_θ are suprema. [EstimateSup], [EstimateContraction] and [EstimateLipschitz] search
-// for them, and what a search finds is a lower estimate with a witness: it can refute a claim, never prove one.
+// for them, and what a search finds is a lower estimate with a witness: it can refute a claim, never
+// prove one.
 //
 // Sources: "Automatic differentiation and computational graphs" for the contraction and
 // inexact-state bounds; "LensIR: Compositional Reverse Semantics for a Typed Tensor Fragment",

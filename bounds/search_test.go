@@ -113,7 +113,7 @@ func TestParseNormRefuses(t *testing.T) {
 func TestInducedNorms(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		rows, cols := rapid.IntRange(1, 4).Draw(r, "rows"), rapid.IntRange(1, 4).Draw(r, "cols")
-		entry := rapid.Float64Range(-10, 10)
+		entry := rapid.Map(rapid.IntRange(-1000, 1000), func(i int) float64 { return float64(i) / 100 })
 		a := rapid.SliceOfN(entry, rows*cols, rows*cols).Draw(r, "a")
 		x := rapid.SliceOfN(entry, cols, cols).Draw(r, "x")
 		for k := range norms(t, 1) {
@@ -370,6 +370,35 @@ func TestSearchIsDeterministicAndNeedsItsRefinement(t *testing.T) {
 	sampled, _ := EstimateSup(f, b, Settings{Seed: 3, Evaluations: 4})
 	if sampled.Value > 0.9 {
 		t.Error("samples alone find the maximum: the test shows nothing of the refinement")
+	}
+}
+
+// Rounding noise is neither a Lipschitz constant nor an escape from the ball.
+func TestRoundingIsNoWitness(t *testing.T) {
+	b := ball(t, []float64{0.1, -0.7}, 0.3, norm(t, "2"))
+	noisy := func(z []float64) ([]float64, error) {
+		return []float64{(0.6 + z[0]) - z[0], 0, 0, 0.6}, nil
+	}
+	distinct := map[float64]bool{}
+	l, err := EstimateLipschitz(func(z []float64) ([]float64, error) {
+		a, err := noisy(z)
+		distinct[a[0]] = true
+		return a, err
+	}, b.Norm, b, Settings{})
+	if err != nil || l.Value != 0 {
+		t.Errorf("L = %g for a constant, %v", l.Value, err)
+	}
+	c, s := math.Cos(0.7), math.Sin(0.7)
+	turn := func(z []float64) ([]float64, error) {
+		x, y := z[0]-0.1, z[1]+0.7
+		return []float64{0.1 + (c*x - s*y), -0.7 + (s*x + c*y)}, nil
+	}
+	e, outside, err := CheckInvariance(turn, b, Settings{})
+	if err != nil || outside {
+		t.Errorf("a rotation leaves the ball: %v, %v", e, err)
+	}
+	if len(distinct) < 2 || !(e.Value > b.Radius) {
+		t.Errorf("there is no rounding noise here: %d values, distance %v", len(distinct), e.Value)
 	}
 }
 

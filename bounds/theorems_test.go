@@ -92,6 +92,19 @@ func TestBoundsAtTheEdges(t *testing.T) {
 	}
 }
 
+// R = z² − θ at θ₀ = 1: A = 2z, B = −1, S = 1/(2z), Ψ(y) = √(1 + y). For z̃ ≥ 1: κ = M = ½, L_A = 2,
+// B₀ = 1, L_B = 0, and the bound r/4 is attained to first order.
+func TestInexactStateBoundOfASquareRoot(t *testing.T) {
+	for _, step := range []float64{0.5, 0.05, 1e-4} {
+		z := 1 + step
+		bound, err := InexactStateBound(0.5, 0.5, 2, 1, 0, z*z-1)
+		measured := math.Abs(1/(2*z) - 0.5)
+		if err != nil || measured > bound || measured < bound*(1-2*step) {
+			t.Errorf("z̃ = %g: error %g, bound %g, %v", z, measured, bound, err)
+		}
+	}
+}
+
 func TestHypothesesAreChecked(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	fails := func(name string, v float64, err error) {

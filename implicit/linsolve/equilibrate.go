@@ -3,8 +3,8 @@ package linsolve
 import "math"
 
 // equilibrate sets scaled = diag(2^row) A diag(2^col), with exponents chosen so that the largest
-// entry of every non-zero row and column is near 1. Powers of two make the scaling exact; where an
-// entry would underflow, all exponents are left at 0.
+// entry of every non-zero row and column is near 1. Powers of two make the scaling exact, but for
+// entries below 2⁻¹⁰²² of the largest ones, which lose digits or become 0.
 //
 // The rule is Ruiz's: each pass divides rows and columns by the square root of their largest entry.
 func equilibrate(scaled []float64, row, col []int, a Dense) {
@@ -39,14 +39,7 @@ func equilibrate(scaled []float64, row, col []int, a Dense) {
 	}
 	for i := range n {
 		for j, v := range a.Data[i*n : (i+1)*n] {
-			s := math.Ldexp(v, row[i]+col[j])
-			if math.Ldexp(s, -row[i]-col[j]) != v {
-				clear(row)
-				clear(col)
-				copy(scaled, a.Data)
-				return
-			}
-			scaled[i*n+j] = s
+			scaled[i*n+j] = math.Ldexp(v, row[i]+col[j])
 		}
 	}
 }

@@ -472,12 +472,12 @@ func TestUnitsDoNotMatter(t *testing.T) {
 
 func TestExtremeEntries(t *testing.T) {
 	for name, a := range map[string]Dense{
-		"graded":           {3, []float64{1e200, 1e100, 1, 1e100, 3, 1e-100, 1, 1e-100, 5e-200}},
-		"diagonal":         {3, []float64{1e-300, 0, 0, 0, 1e300, 0, 0, 0, 1}},
-		"scaling inexact":  {2, []float64{1e300, 1e-300, 1e-300, 1e300}},
-		"subnormal entry":  {2, []float64{1, 5e-324, 5e-324, 1}},
-		"powell":           {2, []float64{1e4 * 9.106146739867, 1e4 * 1.098159329699e-5, -0.99998901846, -1.1098e-4}},
-		"permuted scaling": {2, []float64{0, 1e-150, 1e150, 0}},
+		"graded":            {3, []float64{1e200, 1e100, 1, 1e100, 3, 1e-100, 1, 1e-100, 5e-200}},
+		"diagonal":          {3, []float64{1e-300, 0, 0, 0, 1e300, 0, 0, 0, 1}},
+		"scaling underflow": {2, []float64{1e300, 1e-300, 1e-300, 1e300}},
+		"subnormal entry":   {2, []float64{1, 5e-324, 5e-324, 1}},
+		"powell":            {2, []float64{1e4 * 9.106146739867, 1e4 * 1.098159329699e-5, -0.99998901846, -1.1098e-4}},
+		"permuted scaling":  {2, []float64{0, 1e-150, 1e150, 0}},
 	} {
 		for _, form := range []Form{Plain, Transposed} {
 			b := []float64{1, 1, 1}[:a.N]
@@ -693,6 +693,61 @@ func orthogonalTimes(n int, least float64, rng *rand.Rand) Dense {
 	var p mat.Dense
 	p.Mul(&o, d)
 	return Dense{n, mat.DenseCopyOf(&p).RawMatrix().Data}
+}
+
+// The correction that is not applied any more is the rounding error of x itself.
+func TestErrorEstimate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 1))
+	largest := 0.0
+	for range 20 {
+		a, b := random(8, rng), vectorOf(8, rng)
+		x := nans(8)
+		f := factor(t, a)
+		s, err := f.Solve(x, b, 1, Plain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, _ := exactSolve(a, b, Plain)
+		e := relativeError(x, want)
+		if math.Abs(e-s.ErrorEstimate) > 0.01*Epsilon {
+			t.Errorf("relative error %g, estimate %g, condition %g", e, s.ErrorEstimate, f.cond)
+		}
+		largest = max(largest, e)
+	}
+	if largest < 0.1*Epsilon {
+		t.Error("no error to estimate")
+	}
+}
+
+func TestInputsAreNotChanged(t *testing.T) {
+	rng := rand.New(rand.NewPCG(29, 1))
+	var f LU
+	for _, n := range []int{4, 9, 2, 0, 3, 3} { // one LU for all sizes
+		a, b := random(n, rng), random(n, rng).Data
+		a0, b0 := slices.Clone(a.Data), slices.Clone(b)
+		x := nans(n * n)
+		if err := f.Factor(a); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Solve(x, b, n, Transposed); err != nil {
+			t.Fatal(err)
+		}
+		before := slices.Clone(f.factors.Data)
+		f.Evidence()
+		if !slices.Equal(a.Data, a0) || !slices.Equal(b, b0) || !slices.Equal(f.factors.Data, before) {
+			t.Errorf("n = %d: an input or the factors changed", n)
+		}
+		for c := range n {
+			bc, xc := make([]float64, n), make([]float64, n)
+			for i := range n {
+				bc[i], xc[i] = b[i*n+c], x[i*n+c]
+			}
+			want, _ := exactSolve(a, bc, Transposed)
+			if e := relativeError(xc, want); e > Epsilon {
+				t.Errorf("n = %d: relative error %g", n, e)
+			}
+		}
+	}
 }
 
 func TestSolveDoesNotAllocate(t *testing.T) {

@@ -96,8 +96,8 @@ func (f *LU) badPivot() (k int, bad bool) {
 }
 
 // Solve sets x to the refined solutions of A x = b, or of Aᵀ x = b; see [Solver]. Besides the
-// errors of Factor it returns a [NonFiniteError] for a bad entry of b or a solution beyond the range of float64, and an
-// [InaccurateError] for a solution whose backward error stayed too large.
+// errors of Factor it returns a [NonFiniteError] for a bad entry of b or a solution beyond the range
+// of float64, and an [InaccurateError] for a solution whose backward error stayed too large.
 func (f *LU) Solve(x, b []float64, k int, form Form) (Solution, error) {
 	n := f.a.N
 	if f.factors.Data == nil {
