@@ -54,6 +54,9 @@ func checkInputs(p *Program, inputs []*Tensor) error {
 			}
 			return fmt.Errorf("%s wants %v for input %s, has %s", p.Name, in.Type, in.Name, have)
 		}
+		if err := x.wellFormed(); err != nil {
+			return fmt.Errorf("%s: input %s: %w", p.Name, in.Name, err)
+		}
 		if k := x.nonFinite(); k >= 0 {
 			return &Failure{Status: NonFinite, Name: in.Name, Entry: in.Type.Shape.Index(k),
 				Reason: fmt.Sprintf("the input is %v", x.F[k])}
@@ -116,20 +119,14 @@ func (x *Tensor) fill(value *Tensor) {
 }
 
 // checkEntries classifies the entries of an elementwise operation in order and returns the first fault.
-func (n *Node) checkEntries(entries int, in []*Tensor) *Fault {
+func (n *Node) checkEntries(count int, in []*Tensor) *Fault {
 	order := n.Attrs.Ints(Order)
 	if order == nil {
 		order = make([]int, len(in))
 	}
 	x := make([]float64, len(in))
-	for i := range entries {
-		for k := range in {
-			if in[k].F != nil {
-				x[k] = in[k].F[i]
-			} else {
-				x[k] = float64(in[k].I[i])
-			}
-		}
+	for i := range count {
+		entries(x, in, i)
 		if fault := n.Op.Check(n.Attrs, order, x); fault != nil {
 			fault.Offset = i
 			return fault
