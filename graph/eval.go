@@ -3,7 +3,8 @@ package graph
 import "fmt"
 
 // Eval runs a program on the reference evaluator and returns its outputs. An input of the wrong
-// number or type is an ordinary error; a failing check is a *Failure.
+// number or type is an ordinary error; a failing check is a *Failure. Outputs share nothing with the
+// inputs; equal outputs share their entries.
 func Eval(p *Program, inputs ...*Tensor) ([]*Tensor, error) {
 	values, err := Trace(p, inputs...)
 	if err != nil {
@@ -11,7 +12,9 @@ func Eval(p *Program, inputs ...*Tensor) ([]*Tensor, error) {
 	}
 	outputs := make([]*Tensor, len(p.Outputs))
 	for i, v := range p.Outputs {
-		outputs[i] = values[v]
+		if outputs[i] = values[v]; int(v) < len(inputs) {
+			outputs[i] = values[v].Clone()
+		}
 	}
 	return outputs, nil
 }

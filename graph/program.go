@@ -221,11 +221,14 @@ func (b *Builder) Literal(x *Tensor) Value {
 	return b.add(Node{Op: Literal, Type: x.Type, Value: x, Origin: b.origin})
 }
 
-// Full adds a float constant all of whose entries are x.
+// Full adds a float constant all of whose entries are x, rounded to the element type.
 func (b *Builder) Full(t Type, x float64) Value {
 	value := &Tensor{Type: t}
 	if t.DType != Float0 && t.Len() > 0 {
 		value.F = []float64{x}
+	}
+	if t.DType == Float32 {
+		value.Round32()
 	}
 	return b.Literal(value)
 }
