@@ -3,7 +3,8 @@ package graph
 import "fmt"
 
 // Eval runs a program on the reference evaluator and returns its outputs. An input of the wrong
-// number or type is an ordinary error; a failing check is a *Failure.
+// number or type is an ordinary error; a failing check is a *Failure. Outputs share nothing with the
+// inputs; equal outputs share their entries.
 func Eval(p *Program, inputs ...*Tensor) ([]*Tensor, error) {
 	values, err := Trace(p, inputs...)
 	if err != nil {
@@ -15,7 +16,9 @@ func Eval(p *Program, inputs ...*Tensor) ([]*Tensor, error) {
 func (p *Program) outputsOf(values []*Tensor) []*Tensor {
 	outputs := make([]*Tensor, len(p.Outputs))
 	for i, v := range p.Outputs {
-		outputs[i] = values[v]
+		if outputs[i] = values[v]; int(v) < len(p.Inputs) {
+			outputs[i] = values[v].Clone()
+		}
 	}
 	return outputs
 }
@@ -63,6 +66,9 @@ func checkInputs(p *Program, inputs []*Tensor) error {
 				have = x.Type.String()
 			}
 			return fmt.Errorf("%s wants %v for input %s, has %s", p.Name, in.Type, in.Name, have)
+		}
+		if err := x.wellFormed(); err != nil {
+			return fmt.Errorf("%s: input %s: %w", p.Name, in.Name, err)
 		}
 		if k := x.nonFinite(); k >= 0 {
 			return &Failure{Status: NonFinite, Name: in.Name, Entry: in.Type.Shape.Index(k),
@@ -126,20 +132,14 @@ func (x *Tensor) fill(value *Tensor) {
 }
 
 // checkEntries classifies the entries of an elementwise operation in order and returns the first fault.
-func (n *Node) checkEntries(entries int, in []*Tensor) *Fault {
+func (n *Node) checkEntries(count int, in []*Tensor) *Fault {
 	order := n.Attrs.Ints(Order)
 	if order == nil {
 		order = make([]int, len(in))
 	}
 	x := make([]float64, len(in))
-	for i := range entries {
-		for k := range in {
-			if in[k].F != nil {
-				x[k] = in[k].F[i]
-			} else {
-				x[k] = float64(in[k].I[i])
-			}
-		}
+	for i := range count {
+		entries(x, in, i)
 		if fault := n.Op.Check(n.Attrs, order, x); fault != nil {
 			fault.Offset = i
 			return fault

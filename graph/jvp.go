@@ -7,7 +7,8 @@ import "slices"
 // Its inputs are those of p, then one tangent for each input in wrt (named d and the input's
 // name); its outputs are those of p, then the tangent of each. Tangents have the tangent type of
 // their primals. An operation that is not smooth everywhere is told, by its attribute order, that
-// one more derivative of it is taken: on a branch boundary the run then refuses.
+// one more derivative of it is taken: on a branch boundary the run then refuses. The result is an
+// ordinary program, also where p is linear.
 //
 // Source: forward mode on a finite computational graph; jvp as a program transformation.
 func JVP(p *Program, wrt []int) *Program {
@@ -15,7 +16,7 @@ func JVP(p *Program, wrt []int) *Program {
 	taken := map[string]bool{}
 	x := make([]Value, len(p.Inputs))
 	for i, in := range p.Inputs {
-		x[i] = b.addInput(in)
+		x[i] = b.Input(in.Name, in.Type)
 		taken[in.Name] = true
 	}
 	dx := make([]Value, len(p.Inputs))

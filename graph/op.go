@@ -31,7 +31,7 @@ type Op struct {
 	// Kinks marks operations that are not smooth everywhere they have a value. They carry the
 	// attribute "order", which JVP raises.
 	Kinks bool
-	// Total marks operations without a check whose result is finite whenever the operands are.
+	// Total marks operations without a check whose float result is finite whenever the operands are.
 	// Only these may be removed when nothing reads them.
 	Total bool
 	// Exact marks operations whose result is exact, so that no rounding enters.
@@ -45,6 +45,9 @@ type Op struct {
 	// LinearIn reports whether the operation is linear in the marked operands together, the others
 	// held fixed. nil: never.
 	LinearIn func(marked []bool) bool
+	// Branch numbers the open branch region in which the operands of one entry lie, 1, 2, …; it is 0
+	// on the boundary. nil: the operation has one smooth formula on its open domain.
+	Branch func(x []float64) int
 	// JVP emits the tangent of the result from the operands' tangents, of which at least one is not
 	// None; it returns None for a tangent that is zero by structure.
 	JVP func(s *Site, dx []Value) Value
@@ -59,7 +62,8 @@ type Op struct {
 // AttrSpec declares an attribute of an operation.
 type AttrSpec struct {
 	Name     string
-	Optional bool // absent means 0, or the empty list
+	Optional bool // absent means 0
+	List     bool // any number of integers; otherwise one
 }
 
 // Attr is a static parameter of an operation: a list of integers (a flag or a number is a list of one).
@@ -111,7 +115,7 @@ const Order = "order"
 // Fault is what an operation reports of one failing entry; the evaluator adds the place.
 type Fault struct {
 	Status Status
-	Offset int // row-major offset of the entry in the result
+	Offset int // row-major offset of the entry in the result; -1: no entry of the result is to blame
 	Reason string
 }
 

@@ -42,7 +42,10 @@ func Parse(text string, lookup func(string) *Op) (*Program, error) {
 			if err := Verify(p); err != nil {
 				return nil, err
 			}
-			if got := headLine.FindStringSubmatch(strings.SplitN(p.String(), "\n", 2)[0]); got[4] != head[4] {
+			switch got := headLine.FindStringSubmatch(strings.SplitN(p.String(), "\n", 2)[0]); {
+			case got[1] != head[1]:
+				return nil, fail(0, "a linear program wants a linear input")
+			case got[4] != head[4]:
 				return nil, fail(0, "want result type %s, have %s", got[4], head[4])
 			}
 			return p, nil

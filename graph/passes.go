@@ -9,13 +9,19 @@ func DropDead(p *Program) *Program {
 	}
 	for i := len(p.Nodes) - 1; i >= 0; i-- {
 		v := len(p.Inputs) + i
-		if keep[v] = keep[v] || !p.Nodes[i].Op.Total; keep[v] {
+		if keep[v] = keep[v] || !p.Nodes[i].total(); keep[v] {
 			for _, a := range p.Nodes[i].Args {
 				keep[a] = true
 			}
 		}
 	}
 	return p.rebuild(keep)
+}
+
+// total reports whether the node cannot fail. The only total operation that computes with integers
+// by a kernel, neg, can leave int64.
+func (n *Node) total() bool {
+	return n.Op.Total && (n.Op.Unary == nil || n.Type.DType.IsFloat())
 }
 
 // Share computes equal operations on equal operands once (common-subexpression elimination).

@@ -168,6 +168,11 @@ func (op *Op) infer(at Attrs, in []Type) (Type, error) {
 	if err := op.checkAttrs(at, len(in)); err != nil {
 		return Type{}, fmt.Errorf("%s: %w", op.Name, err)
 	}
+	for i, t := range in {
+		if t.DType == Float0 {
+			return Type{}, fmt.Errorf("%s: operand %d is %v, which has no entries to compute with", op.Name, i, t)
+		}
+	}
 	t, err := op.Infer(at, in)
 	if err == nil {
 		err = t.Shape.Check()
@@ -179,18 +184,19 @@ func (op *Op) infer(at Attrs, in []Type) (Type, error) {
 }
 
 func (op *Op) checkAttrs(at Attrs, arity int) error {
-	declared := func(name string) bool {
-		return slices.ContainsFunc(op.Attrs, func(s AttrSpec) bool { return s.Name == name }) || op.Kinks && name == Order
-	}
 	for i, a := range at {
-		if !declared(a.Name) {
+		k := slices.IndexFunc(op.Attrs, func(s AttrSpec) bool { return s.Name == a.Name })
+		if k < 0 && !(op.Kinks && a.Name == Order) {
 			return fmt.Errorf("unknown attribute %q", a.Name)
+		}
+		if k >= 0 && !op.Attrs[k].List && len(a.Ints) != 1 {
+			return fmt.Errorf("attribute %s wants one number, has %v", a.Name, a.Ints)
 		}
 		if slices.ContainsFunc(at[:i], func(b Attr) bool { return a.Name == b.Name }) {
 			return fmt.Errorf("attribute %q twice", a.Name)
 		}
-		if a.Name == Order && len(a.Ints) != arity {
-			return fmt.Errorf("attribute order wants %d entries, has %d", arity, len(a.Ints))
+		if k < 0 && (len(a.Ints) != arity || slices.ContainsFunc(a.Ints, func(i int) bool { return i < 0 })) {
+			return fmt.Errorf("attribute order wants %d counts, has %v", arity, a.Ints)
 		}
 	}
 	for _, s := range op.Attrs {
@@ -215,11 +221,14 @@ func (b *Builder) Literal(x *Tensor) Value {
 	return b.add(Node{Op: Literal, Type: x.Type, Value: x, Origin: b.origin})
 }
 
-// Full adds a float constant all of whose entries are x.
+// Full adds a float constant all of whose entries are x, rounded to the element type.
 func (b *Builder) Full(t Type, x float64) Value {
 	value := &Tensor{Type: t}
 	if t.DType != Float0 && t.Len() > 0 {
 		value.F = []float64{x}
+	}
+	if t.DType == Float32 {
+		value.Round32()
 	}
 	return b.Literal(value)
 }

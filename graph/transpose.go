@@ -86,9 +86,7 @@ func (b *Builder) pullBack(p *Program, n *Node, seed Value, at, ct []Value, depe
 //
 // Source: reverse mode on a finite computational graph; reverse transformation of the typed tensor fragment.
 func VJP(p *Program, wrt []int) *Program {
-	return vjp(p, wrt, p.Name+".vjp", func(b *Builder, i int, t Type) Value {
-		return b.Input("ct_"+p.OutputName(i), t.Tangent())
-	})
+	return vjp(p, wrt, p.Name+".vjp", true)
 }
 
 // Gradient returns the program x ↦ (f(x), ∇f(x)) of a program with one scalar output: its outputs
@@ -97,27 +95,30 @@ func Gradient(p *Program, wrt []int) *Program {
 	if len(p.Outputs) != 1 || !p.Type(p.Outputs[0]).Equal(Scalar) {
 		panic("graph: the gradient is of a program with one scalar float64 output")
 	}
-	return vjp(p, wrt, p.Name+".gradient", func(*Builder, int, Type) Value { return None })
+	return vjp(p, wrt, p.Name+".gradient", false)
 }
 
-// vjp inlines the primal part and the transposed linear part into one program. A seed of None
-// stands for the literal 1.
-func vjp(p *Program, wrt []int, name string, seed func(b *Builder, i int, t Type) Value) *Program {
+// vjp inlines the primal part and the transposed linear part into one program. The cotangents of
+// the outputs are its inputs, or the literal 1.
+func vjp(p *Program, wrt []int, name string, seedInputs bool) *Program {
 	l := Linearize(p, wrt)
 	adjoint := Transpose(l.Linear)
 	b := NewBuilder(name)
+	taken := map[string]bool{}
 	x := make([]Value, len(p.Inputs))
 	for i, in := range p.Inputs {
-		x[i] = b.addInput(in)
+		x[i] = b.Input(in.Name, in.Type)
+		taken[in.Name] = true
 	}
 	seeds := make([]Value, len(p.Outputs))
 	for i, t := range p.OutputTypes() {
-		seeds[i] = seed(b, i, t)
-	}
-	for i := range seeds {
-		if seeds[i] == None {
-			seeds[i] = b.Full(p.Type(p.Outputs[i]), 1)
+		if !seedInputs {
+			seeds[i] = b.Full(t, 1)
+			continue
 		}
+		name := freshName("ct_"+p.OutputName(i), taken)
+		taken[name] = true
+		seeds[i] = b.Input(name, t.Tangent())
 	}
 	y := b.Inline(l.Primal, x...)
 	n := len(p.Outputs)

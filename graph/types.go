@@ -55,14 +55,14 @@ func (s Shape) Len() int {
 	return n
 }
 
-// Check reports a dimension that is negative, or a number of entries beyond MaxEntries.
+// Check reports a dimension that is negative, or a dimension or a number of entries beyond MaxEntries.
 func (s Shape) Check() error {
 	n := 1
 	for i, d := range s {
 		if d < 0 {
 			return fmt.Errorf("dimension %d of shape %v is negative", i, s)
 		}
-		if d > 0 && n > MaxEntries/d {
+		if d > MaxEntries || d > 0 && n > MaxEntries/d {
 			return fmt.Errorf("shape %v has more than %d entries", s, MaxEntries)
 		}
 		n *= d
@@ -80,8 +80,11 @@ func (s Shape) String() string {
 	return "[" + strings.Join(parts, " ") + "]"
 }
 
-// Index returns the multi-index of the entry at a row-major offset.
+// Index returns the multi-index of the entry at a row-major offset, or nil for an offset outside the shape.
 func (s Shape) Index(offset int) []int {
+	if offset < 0 || offset >= s.Len() {
+		return nil
+	}
 	index := make([]int, len(s))
 	for i := len(s) - 1; i >= 0; i-- {
 		index[i], offset = offset%s[i], offset/s[i]
@@ -187,4 +190,29 @@ func (x *Tensor) nonFinite() int {
 		}
 	}
 	return -1
+}
+
+// wellFormed reports a tensor whose entries do not belong to its type.
+func (x *Tensor) wellFormed() error {
+	floats, ints := 0, 0
+	switch {
+	case x.DType.IsFloat():
+		floats = x.Len()
+	case x.DType != Float0:
+		ints = x.Len()
+	}
+	if len(x.F) != floats || len(x.I) != ints {
+		return fmt.Errorf("%v wants %d floats and %d integers, has %d and %d", x.Type, floats, ints, len(x.F), len(x.I))
+	}
+	for _, v := range x.F {
+		if x.DType == Float32 && float64(float32(v)) != v && !math.IsNaN(v) {
+			return fmt.Errorf("%v is no float32", v)
+		}
+	}
+	for _, v := range x.I {
+		if x.DType == Bool && v != 0 && v != 1 {
+			return fmt.Errorf("%d is no boolean", v)
+		}
+	}
+	return nil
 }

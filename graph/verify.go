@@ -6,13 +6,19 @@ import (
 	"regexp"
 )
 
-var identifier = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
+var (
+	identifier  = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
+	programName = regexp.MustCompile(`^[^\s()]+$`)
+)
 
 // Verify checks every invariant of a program: names, types, dependency order, attributes,
 // literals, and, of a linear program, that its outputs are linear in the marked inputs.
 func Verify(p *Program) error {
 	fail := func(format string, args ...any) error {
-		return fmt.Errorf("program "+p.Name+": "+format, args...)
+		return fmt.Errorf("program %s: %w", p.Name, fmt.Errorf(format, args...))
+	}
+	if !programName.MatchString(p.Name) {
+		return fail("%q is not a name", p.Name)
 	}
 	names := map[string]bool{}
 	for i, in := range p.Inputs {
@@ -29,6 +35,9 @@ func Verify(p *Program) error {
 		if in.Linear && in.Type.DType != Float0 && !in.Type.DType.IsFloat() {
 			return fail("linear input %q is of type %v, want floats", in.Name, in.Type)
 		}
+		if i > 0 && !in.Linear && p.Inputs[i-1].Linear {
+			return fail("residual %q stands after a linear input", in.Name)
+		}
 	}
 	for i := range p.Nodes {
 		if err := verifyNode(p, i); err != nil {
@@ -43,6 +52,11 @@ func Verify(p *Program) error {
 	if len(p.OutputNames) > len(p.Outputs) {
 		return fail("%d names for %d outputs", len(p.OutputNames), len(p.Outputs))
 	}
+	for i, name := range p.OutputNames {
+		if name != "" && !identifier.MatchString(name) {
+			return fail("output %d: %q is not a name", i, name)
+		}
+	}
 	if p.IsLinear() {
 		if err := verifyLinear(p); err != nil {
 			return fail("%w", err)
@@ -53,6 +67,12 @@ func Verify(p *Program) error {
 
 func verifyNode(p *Program, i int) error {
 	n := &p.Nodes[i]
+	if n.Op == nil {
+		return fmt.Errorf("node %d has no operation", i)
+	}
+	if n.Name != "" && !identifier.MatchString(n.Name) {
+		return fmt.Errorf("%s node %d: %q is not a name", n.Op.Name, i, n.Name)
+	}
 	self := Value(len(p.Inputs) + i)
 	types := make([]Type, len(n.Args))
 	for k, a := range n.Args {
@@ -62,6 +82,9 @@ func verifyNode(p *Program, i int) error {
 		types[k] = p.Type(a)
 	}
 	if n.Op == Literal {
+		if len(n.Args)+len(n.Attrs) > 0 {
+			return fmt.Errorf("literal node %d: has operands or attributes", i)
+		}
 		return verifyLiteral(n)
 	}
 	if n.Value != nil {
@@ -92,6 +115,11 @@ func verifyLiteral(n *Node) error {
 		return fmt.Errorf("literal of type %v: want %d entries, or one for all, have %d", n.Type, want, have)
 	case n.Type.DType.IsFloat() && len(n.Value.I) > 0, !n.Type.DType.IsFloat() && len(n.Value.F) > 0:
 		return fmt.Errorf("literal of type %v has entries of another type", n.Type)
+	}
+	for _, x := range n.Value.I {
+		if n.Type.DType == Bool && x != 0 && x != 1 {
+			return fmt.Errorf("literal entry %d is no boolean", x)
+		}
 	}
 	for _, x := range n.Value.F {
 		if math.IsNaN(x) || math.IsInf(x, 0) {

@@ -22,7 +22,9 @@ var (
 	Div = new(graph.Op)
 	// Pow is x^y for real exponents: x > 0; x < 0 for whole y; 0^y for y ≥ 0.
 	Pow = new(graph.Op)
-	// PowInt is xⁿ for a whole number n, the attribute n; for n < 0 it wants x ≠ 0.
+	// PowSlope is the k-th derivative of x^y with respect to x, y(y−1)…(y−k+1)·x^(y−k), the attribute k.
+	PowSlope = new(graph.Op)
+	// PowInt is xⁿ for a whole number n, the attribute n, |n| ≤ MaxPower; for n < 0 it wants x ≠ 0.
 	PowInt = new(graph.Op)
 	// Abs is |x|, with no derivative at 0.
 	Abs = new(graph.Op)
@@ -139,7 +141,7 @@ func definePowers() {
 		JVP: func(s *site, dx []value) value {
 			left, right := none, none
 			if dx[0] != none {
-				left = mul(s, dx[0], powDerivative(s))
+				left = mul(s, dx[0], powSlope(s, 1))
 			}
 			if dx[1] != none {
 				right = mul(s, dx[1], mul(s, s.Y, call(s, Log, s.X[0])))
@@ -147,9 +149,45 @@ func definePowers() {
 			return s.Accumulate(left, right)
 		},
 	})
-	define(PowInt, graph.Op{Name: "powi", Arity: 1, Infer: graph.ElementwiseInfer, Safe: []float64{1},
+	define(PowSlope, graph.Op{Name: "pow_slope", Arity: 2, Kinks: true, Safe: []float64{1, 1},
+		Domain: "that of pow, at one order more in x for each k",
+		Attrs:  numbers("k"),
+		Infer: func(at graph.Attrs, in []graph.Type) (graph.Type, error) {
+			if k := at.Int("k"); k < 1 || k > maxSlope {
+				return graph.Type{}, attrError("k", k, fmt.Sprintf("1 to %d", maxSlope))
+			}
+			return graph.ElementwiseInfer(at, in)
+		},
+		Check: func(at graph.Attrs, order []int, x []float64) *graph.Fault {
+			return checkPow(nil, []int{order[0] + at.Int("k"), order[1]}, x)
+		},
+		Eval: func(at graph.Attrs, out *graph.Tensor, in []*graph.Tensor) *graph.Fault {
+			for i, x := range in[0].F {
+				out.F[i] = powerSlope(x, in[1].F[i], at.Int("k"))
+			}
+			return nil
+		},
+		JVP: func(s *site, dx []value) value {
+			k := s.Node.Attrs.Int("k")
+			left, right := none, none
+			if dx[0] != none {
+				left = mul(s, dx[0], powSlope(s, k+1))
+			}
+			if dx[1] != none {
+				right = mul(s, dx[1], powSlopeInExponent(s, k))
+			}
+			return s.Accumulate(left, right)
+		},
+	})
+	define(PowInt, graph.Op{Name: "powi", Arity: 1, Safe: []float64{1},
 		Domain: "everywhere for n ≥ 0; x ≠ 0 for n < 0",
-		Attrs:  []graph.AttrSpec{{Name: "n"}},
+		Attrs:  numbers("n"),
+		Infer: func(at graph.Attrs, in []graph.Type) (graph.Type, error) {
+			if n := at.Int("n"); n < -MaxPower || n > MaxPower {
+				return graph.Type{}, attrError("n", n, fmt.Sprintf("a power within ±%d", MaxPower))
+			}
+			return graph.ElementwiseInfer(at, in)
+		},
 		Eval: func(at graph.Attrs, out *graph.Tensor, in []*graph.Tensor) *graph.Fault {
 			n := at.Int("n")
 			for i, x := range in[0].F {
@@ -171,6 +209,8 @@ func definePowers() {
 				return dx[0]
 			case 2:
 				return mul(s, dx[0], mul(s, full(s, 2), s.X[0]))
+			case -MaxPower: // n−1 is out of range; x ≠ 0
+				return mul(s, dx[0], mul(s, full(s, -MaxPower), div(s, s.Y, s.X[0])))
 			default:
 				return mul(s, dx[0], mul(s, full(s, float64(n)), PowN(s.Builder, s.X[0], n-1)))
 			}
@@ -202,14 +242,40 @@ func checkPow(_ graph.Attrs, order []int, x []float64) *graph.Fault {
 	return nil
 }
 
-// powDerivative is y·x^(y−1), written so that y = 0 gives 0 at x = 0 too.
-func powDerivative(s *site) value {
-	x, y := s.X[0], s.X[1]
-	exponent := sub(s, y, full(s, 1))
-	if n := s.Builder.Node(y); n == nil || n.Op != graph.Literal {
-		exponent = call(s, Select, call(s, Equal, y, full(s, 0)), full(s, 1), exponent)
+// MaxPower bounds the whole exponents of PowInt, so that their products with floats are exact.
+const MaxPower = 1 << 53
+
+// maxSlope bounds the order of PowSlope, whose work grows with it.
+const maxSlope = 1 << 10
+
+func powSlope(s *site, k int) value {
+	return s.Emit(PowSlope, graph.Attrs{{Name: "k", Ints: []int{k}}}, s.X[0], s.X[1])
+}
+
+// powerSlope is the k-th derivative of x^y with respect to x. Where the factor y(y−1)…(y−k+1) vanishes,
+// so does the derivative, whatever the power is: 0^−1 does not arise from 0^0.
+func powerSlope(x, y float64, k int) float64 {
+	factor := 1.0
+	for i := range k {
+		factor = float64(factor * (y - float64(i)))
 	}
-	return mul(s, y, call(s, Pow, x, exponent))
+	if factor == 0 {
+		return 0
+	}
+	return float64(factor * math.Pow(x, y-float64(k)))
+}
+
+// powSlopeInExponent is the derivative of c(y)·x^(y−k), c(y) = y(y−1)…(y−k+1), with respect to y, for
+// x > 0: c(y)·x^(y−k)·log x + c′(y)·x^(y−k).
+func powSlopeInExponent(s *site, k int) value {
+	x, y := s.X[0], s.X[1]
+	factor, slope := y, full(s, 1)
+	for i := 1; i < k; i++ {
+		next := sub(s, y, full(s, float64(i)))
+		factor, slope = mul(s, factor, next), add(s, mul(s, slope, next), factor)
+	}
+	power := call(s, Pow, x, sub(s, y, full(s, float64(k))))
+	return add(s, mul(s, s.Y, call(s, Log, x)), mul(s, slope, power))
 }
 
 // checkAt returns the check of an operation that is defined everywhere and has no derivative where at holds.
@@ -234,11 +300,25 @@ func checkAt(at func(x []float64) bool, format string) func(graph.Attrs, []int, 
 func atZero(x []float64) bool  { return x[0] == 0 }
 func atEqual(x []float64) bool { return x[0] == x[1] }
 
+// branchAtEqual numbers the regions x < y and x > y of two operands, branchAtZero x < 0 and x > 0 of one.
+func branchAtEqual(x []float64) int {
+	switch {
+	case x[0] < x[1]:
+		return 1
+	case x[0] > x[1]:
+		return 2
+	}
+	return 0
+}
+
+func branchAtZero(x []float64) int { return branchAtEqual([]float64{x[0], 0}) }
+
 func defineKinked() {
 	define(Abs, graph.Op{Name: "abs", Arity: 1, Infer: graph.ElementwiseInfer, Kinks: true, Exact: true, Safe: []float64{1},
 		Domain: "everywhere; value 0 and no derivative at 0",
 		Unary:  math.Abs,
 		Check:  checkAt(atZero, "abs has no derivative at %v"),
+		Branch: branchAtZero,
 		JVP:    scaled(func(s *site) value { return call(s, Sign, s.X[0]) }),
 	})
 	define(Sign, graph.Op{Name: "sign", Arity: 1, Infer: graph.ElementwiseInfer, Kinks: true, Exact: true, Safe: []float64{1},
@@ -252,13 +332,15 @@ func defineKinked() {
 			}
 			return 0
 		},
-		Check: checkAt(atZero, "sign has no derivative at %v"),
-		JVP:   constant,
+		Check:  checkAt(atZero, "sign has no derivative at %v"),
+		Branch: branchAtZero,
+		JVP:    constant,
 	})
 	define(Min, graph.Op{Name: "min", Arity: 2, Infer: graph.ElementwiseInfer, Kinks: true, Exact: true, Safe: []float64{0, 1},
 		Domain: "everywhere; no derivative where the operands are equal",
 		Binary: math.Min,
 		Check:  checkAt(atEqual, "min has no derivative where its operands are equal (%v and %v)"),
+		Branch: branchAtEqual,
 		JVP: func(s *site, dx []value) value {
 			return choose(s, call(s, Less, s.X[1], s.X[0]), dx[1], dx[0])
 		},
@@ -267,12 +349,13 @@ func defineKinked() {
 		Domain: "everywhere; no derivative where the operands are equal",
 		Binary: math.Max,
 		Check:  checkAt(atEqual, "max has no derivative where its operands are equal (%v and %v)"),
+		Branch: branchAtEqual,
 		JVP: func(s *site, dx []value) value {
 			return choose(s, call(s, Less, s.X[0], s.X[1]), dx[1], dx[0])
 		},
 	})
 	define(Clamp, graph.Op{Name: "clamp", Arity: 3, Infer: graph.ElementwiseInfer, Kinks: true, Exact: true, Safe: []float64{0, -1, 1},
-		Domain: "lo ≤ hi; no derivative where x equals lo or hi",
+		Domain: "lo ≤ hi; no derivative where x equals lo or hi, nor with respect to these where they are equal",
 		Eval: func(_ graph.Attrs, out *graph.Tensor, in []*graph.Tensor) *graph.Fault {
 			for i, x := range in[0].F {
 				out.F[i] = min(max(x, in[1].F[i]), in[2].F[i])
@@ -286,7 +369,21 @@ func defineKinked() {
 			if (x[0] == x[1] || x[0] == x[2]) && max(order[0], order[1], order[2]) > 0 {
 				return graph.Kink("clamp has no derivative at its limit %v", x[0])
 			}
+			if x[1] == x[2] && max(order[1], order[2]) > 0 {
+				return graph.Kink("clamp has no derivative with respect to limits that are equal (%v)", x[1])
+			}
 			return nil
+		},
+		Branch: func(x []float64) int {
+			switch {
+			case x[0] < x[1]:
+				return 1
+			case x[1] < x[0] && x[0] < x[2]:
+				return 2
+			case x[2] < x[0]:
+				return 3
+			}
+			return 0
 		},
 		JVP: func(s *site, dx []value) value {
 			below, above := call(s, Less, s.X[0], s.X[1]), call(s, Less, s.X[2], s.X[0])
@@ -304,7 +401,7 @@ func choose(s *site, condition, a, b value) value {
 	return call(s, Select, condition, orZero(s, t, a), orZero(s, t, b))
 }
 
-// PowInteger is xⁿ by repeated squaring; x^−n is 1/xⁿ.
+// PowInteger is xⁿ by repeated squaring, |n| ≤ MaxPower; x^−n is 1/xⁿ.
 func PowInteger(x float64, n int) float64 {
 	if n < 0 {
 		return 1 / PowInteger(x, -n)

@@ -146,8 +146,8 @@ func defineArcs() {
 			},
 		})
 	}
-	arc(Asin, "asin", math.Asin, func(_ *site, d value) value { return d })
-	arc(Acos, "acos", math.Acos, func(s *site, d value) value { return neg(s, d) })
+	arc(Asin, "asin", asin, func(_ *site, d value) value { return d })
+	arc(Acos, "acos", acos, func(s *site, d value) value { return neg(s, d) })
 	define(Atan2, graph.Op{Name: "atan2", Arity: 2, Infer: graph.ElementwiseInfer, Kinks: true, Safe: []float64{0, 1},
 		Domain: "(y, x) ≠ (0, 0); value π and no derivative on the cut y = 0, x < 0",
 		Binary: func(y, x float64) float64 { return math.Atan2(y+0, x) }, // −0 + 0 is +0: one value on the cut
@@ -189,6 +189,11 @@ func defineArcs() {
 		},
 	})
 }
+
+// asin and acos through atan2 keep their relative accuracy near ±1, where math.Acos cancels.
+func asin(x float64) float64 { return math.Atan2(x, math.Sqrt(float64((1-x)*(1+x)))) }
+
+func acos(x float64) float64 { return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)) }
 
 func sech2(x float64) float64 {
 	e := math.Exp(-2 * math.Abs(x))

@@ -59,7 +59,8 @@ func comparison(o *graph.Op, name string, floats func(x, y float64) bool, ints f
 			t, err := graph.SameInfer(at, in)
 			return graph.Type{DType: graph.Bool, Shape: t.Shape}, err
 		},
-		Check: checkAt(atEqual, name+" is on its branch boundary: its operands are equal (%v and %v)"),
+		Branch: branchAtEqual,
+		Check:  checkAt(atEqual, name+" is on its branch boundary: its operands are equal (%v and %v)"),
 		Eval: func(_ graph.Attrs, out *graph.Tensor, in []*graph.Tensor) *graph.Fault {
 			for i := range out.I {
 				if in[0].DType.IsFloat() {

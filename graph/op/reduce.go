@@ -19,7 +19,7 @@ var (
 
 func init() {
 	define(Sum, graph.Op{Name: "sum", Arity: 1, Domain: "everywhere", Infer: sumInfer,
-		Attrs:     []graph.AttrSpec{{Name: "axes"}},
+		Attrs:     lists("axes"),
 		Eval:      evalSum,
 		LinearIn:  graph.JointlyLinear,
 		JVP:       again,
@@ -33,7 +33,7 @@ func init() {
 		JVP:      again,
 		Transpose: func(s *site, _ []bool, ct value) []value {
 			at := s.Node.Attrs
-			return []value{s.Emit(CumSum, at.With("reverse", 1-at.Int("reverse")), ct)}
+			return []value{s.Emit(CumSum, at.With("reverse", int(bit(!at.Flag("reverse")))), ct)}
 		},
 	})
 	define(MatMul, graph.Op{Name: "matmul", Arity: 2, Domain: "everywhere", Infer: matmulInfer,
@@ -186,6 +186,7 @@ func evalCumSum(at graph.Attrs, out *graph.Tensor, in []*graph.Tensor) *graph.Fa
 	axis := at.Int("axis")
 	n, stride := x.Shape[axis], x.Shape.Strides()[axis]
 	round := rounding(x.DType)
+	var lowest *graph.Fault
 	for start := range x.Len() {
 		if start/stride%n != 0 {
 			continue
@@ -203,13 +204,15 @@ func evalCumSum(at graph.Attrs, out *graph.Tensor, in []*graph.Tensor) *graph.Fa
 				continue
 			}
 			if fault := addTo(&total, 0, x.I[k]); fault != nil {
-				fault.Offset = k
-				return fault
+				if fault.Offset = k; lowest == nil || k < lowest.Offset {
+					lowest = fault
+				}
+				break
 			}
 			out.I[k] = total.I[0]
 		}
 	}
-	return nil
+	return lowest
 }
 
 func matmulInfer(at graph.Attrs, in []graph.Type) (graph.Type, error) {

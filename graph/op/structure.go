@@ -35,10 +35,19 @@ var (
 	Convert = new(graph.Op)
 )
 
-func attrs(names ...string) []graph.AttrSpec {
+// numbers declares attributes of one integer each, lists attributes of several.
+func numbers(names ...string) []graph.AttrSpec {
 	specs := make([]graph.AttrSpec, len(names))
 	for i, name := range names {
 		specs[i].Name = name
+	}
+	return specs
+}
+
+func lists(names ...string) []graph.AttrSpec {
+	specs := numbers(names...)
+	for i := range specs {
+		specs[i].List = true
 	}
 	return specs
 }
@@ -62,10 +71,10 @@ func init() {
 			Cost:      free,
 		})
 	}
-	move(Reshape, "reshape", attrs("shape"), reshapeInfer,
+	move(Reshape, "reshape", lists("shape"), reshapeInfer,
 		func(graph.Attrs, graph.Shape, graph.Shape) func(int) int { return func(i int) int { return i } },
 		func(s *site, ct value) value { return ReshapeTo(s.Builder, ct, s.XTypes[0].Shape) })
-	move(Transpose, "transpose", attrs("perm"), transposeInfer, transposeFrom,
+	move(Transpose, "transpose", lists("perm"), transposeInfer, transposeFrom,
 		func(s *site, ct value) value {
 			perm := s.Node.Attrs.Ints("perm")
 			inverse := make([]int, len(perm))
@@ -74,22 +83,22 @@ func init() {
 			}
 			return s.Emit(Transpose, graph.Attrs{{Name: "perm", Ints: inverse}}, ct)
 		})
-	move(Broadcast, "broadcast", attrs("shape", "dims"), broadcastInfer, broadcastFrom,
+	move(Broadcast, "broadcast", lists("shape", "dims"), broadcastInfer, broadcastFrom,
 		func(s *site, ct value) value {
 			return SumOver(s.Builder, ct, others(s.Node.Type.Shape, s.Node.Attrs.Ints("dims"))...)
 		})
-	move(BroadcastRows, "broadcast_rows", attrs("rows"), broadcastRowsInfer,
+	move(BroadcastRows, "broadcast_rows", numbers("rows"), broadcastRowsInfer,
 		func(_ graph.Attrs, in, _ graph.Shape) func(int) int { return func(i int) int { return i % in[0] } },
 		func(s *site, ct value) value { return SumOver(s.Builder, ct, 0) })
-	move(Slice, "slice", attrs("start", "limit", "step"), sliceInfer, sliceFrom, transposeSlice)
-	move(Pad, "pad", attrs("low", "high", "interior"), padInfer, padFrom, transposePad)
-	move(Roll, "roll", attrs("axis", "shift"), func(at graph.Attrs, t graph.Type) (graph.Type, error) {
+	move(Slice, "slice", lists("start", "limit", "step"), sliceInfer, sliceFrom, transposeSlice)
+	move(Pad, "pad", lists("low", "high", "interior"), padInfer, padFrom, transposePad)
+	move(Roll, "roll", numbers("axis", "shift"), func(at graph.Attrs, t graph.Type) (graph.Type, error) {
 		return t, checkAxes([]int{at.Int("axis")}, t.Shape)
 	}, rollFrom, func(s *site, ct value) value {
 		at := s.Node.Attrs
-		return s.Emit(Roll, at.With("shift", -at.Int("shift")), ct)
+		return s.Emit(Roll, at.With("shift", -(at.Int("shift")%max(1, s.Node.Type.Shape[at.Int("axis")]))), ct)
 	})
-	move(Reverse, "reverse", attrs("axes"), func(at graph.Attrs, t graph.Type) (graph.Type, error) {
+	move(Reverse, "reverse", lists("axes"), func(at graph.Attrs, t graph.Type) (graph.Type, error) {
 		return t, checkAxes(at.Ints("axes"), t.Shape)
 	}, reverseFrom, func(s *site, ct value) value { return s.Emit(Reverse, s.Node.Attrs, ct) })
 	defineJoins()
@@ -230,10 +239,12 @@ func sliceInfer(at graph.Attrs, t graph.Type) (graph.Type, error) {
 	out := graph.Type{DType: t.DType, Shape: make(graph.Shape, len(t.Shape))}
 	for a, d := range t.Shape {
 		start, limit, step := at.Ints("start")[a], at.Ints("limit")[a], at.Ints("step")[a]
-		if start < 0 || limit < start || limit > d || step < 1 {
+		if start < 0 || limit < start || limit > d || step < 1 || step > graph.MaxEntries {
 			return graph.Type{}, fmt.Errorf("%d:%d:%d is no slice of axis %d of shape %v", start, limit, step, a, t.Shape)
 		}
-		out.Shape[a] = (limit - start + step - 1) / step
+		if limit > start {
+			out.Shape[a] = (limit-start-1)/step + 1
+		}
 	}
 	return out, nil
 }
@@ -279,8 +290,11 @@ func padInfer(at graph.Attrs, t graph.Type) (graph.Type, error) {
 	out := graph.Type{DType: t.DType, Shape: make(graph.Shape, len(t.Shape))}
 	for a, d := range t.Shape {
 		low, high, interior := at.Ints("low")[a], at.Ints("high")[a], at.Ints("interior")[a]
-		if low < 0 || high < 0 || interior < 0 {
+		if min(low, high, interior) < 0 {
 			return graph.Type{}, fmt.Errorf("padding %d, %d, %d of axis %d is negative", low, high, interior, a)
+		}
+		if max(low, high, interior) >= graph.MaxEntries || d > 1 && interior > graph.MaxEntries/(d-1) {
+			return graph.Type{}, fmt.Errorf("padding %d, %d, %d of axis %d is beyond %d entries", low, high, interior, a, graph.MaxEntries)
 		}
 		out.Shape[a] = low + high + padded(d, interior)
 	}
@@ -316,11 +330,12 @@ func transposePad(s *site, ct value) value {
 }
 
 func rollFrom(at graph.Attrs, in, _ graph.Shape) func(int) int {
-	axis, shift := at.Int("axis"), at.Int("shift")
+	axis := at.Int("axis")
 	n, stride := in[axis], in.Strides()[axis]
+	shift := at.Int("shift") % max(1, n)
 	return func(i int) int {
 		x := i / stride % n
-		from := ((x-shift)%n + n) % n
+		from := (x - shift + n) % n
 		return i + (from-x)*stride
 	}
 }
@@ -337,7 +352,7 @@ func reverseFrom(at graph.Attrs, in, _ graph.Shape) func(int) int {
 }
 
 func defineJoins() {
-	define(Concat, graph.Op{Name: "concat", Arity: -1, Attrs: attrs("axis"), Domain: "everywhere", Total: true, Exact: true,
+	define(Concat, graph.Op{Name: "concat", Arity: -1, Attrs: numbers("axis"), Domain: "everywhere", Total: true, Exact: true,
 		Infer: concatInfer, Eval: evalConcat, LinearIn: graph.JointlyLinear, Cost: free,
 		JVP: func(s *site, dx []value) value {
 			parts := make([]value, len(dx))
@@ -367,30 +382,38 @@ func defineJoins() {
 	define(Gather, graph.Op{Name: "gather", Arity: 2, Domain: "every index within the rows of x", Infer: gatherInfer, Exact: true,
 		LinearIn: linearInFirst, JVP: again, Cost: free,
 		Eval: func(_ graph.Attrs, out *graph.Tensor, in []*graph.Tensor) *graph.Fault {
-			return eachRow(in[1], in[0].Shape, func(i, row, width int) {
+			fault := eachRow(in[1], in[0].Shape, func(i, row, width int) {
 				for k := range width {
 					copyEntry(out, i*width+k, in[0], row*width+k)
 				}
 			})
+			if fault != nil {
+				fault.Offset *= in[0].Shape[1:].Len()
+			}
+			return fault
 		},
 		Transpose: func(s *site, _ []bool, ct value) []value {
 			at := graph.Attrs{{Name: "size", Ints: []int{s.XTypes[0].Shape[0]}}, {Name: "rank", Ints: []int{len(s.XTypes[1].Shape)}}}
 			return []value{s.Emit(ScatterAdd, at, ct, s.X[1]), none}
 		},
 	})
-	define(ScatterAdd, graph.Op{Name: "scatter_add", Arity: 2, Attrs: attrs("size", "rank"), Infer: scatterInfer,
+	define(ScatterAdd, graph.Op{Name: "scatter_add", Arity: 2, Attrs: numbers("size", "rank"), Infer: scatterInfer,
 		Domain: "every index within the rows of the result", LinearIn: linearInFirst, JVP: again, Cost: costOfOperand,
 		Eval: func(_ graph.Attrs, out *graph.Tensor, in []*graph.Tensor) *graph.Fault {
 			round := rounding(out.DType)
-			return eachRow(in[1], out.Shape, func(i, row, width int) {
+			fault := eachRow(in[1], out.Shape, func(i, row, width int) {
 				for k := range width {
 					out.F[row*width+k] = round(out.F[row*width+k] + in[0].F[i*width+k])
 				}
 			})
+			if fault != nil {
+				fault.Offset = -1
+			}
+			return fault
 		},
 		Transpose: func(s *site, _ []bool, ct value) []value { return []value{call(s, Gather, ct, s.X[1]), none} },
 	})
-	define(Convert, graph.Op{Name: "convert", Arity: 1, Attrs: attrs("dtype"), Domain: "everywhere", LinearIn: graph.JointlyLinear,
+	define(Convert, graph.Op{Name: "convert", Arity: 1, Attrs: numbers("dtype"), Domain: "everywhere", LinearIn: graph.JointlyLinear,
 		Infer: func(at graph.Attrs, in []graph.Type) (graph.Type, error) {
 			d := graph.DType(at.Int("dtype"))
 			if !d.IsFloat() || in[0].DType == graph.Float0 {
@@ -467,13 +490,14 @@ func scatterInfer(at graph.Attrs, in []graph.Type) (graph.Type, error) {
 	return graph.Type{DType: x.DType, Shape: slices.Concat(graph.Shape{size}, x.Shape[rank:])}, nil
 }
 
-// eachRow visits, for every index, the row of shape that it names; one outside is a fault.
+// eachRow visits, for every index, the row of shape that it names; one outside is a fault whose
+// offset is that of the index.
 func eachRow(index *graph.Tensor, shape graph.Shape, visit func(i, row, width int)) *graph.Fault {
 	width := shape[1:].Len()
 	for i, row := range index.I {
 		if row < 0 || row >= int64(shape[0]) {
-			fault := graph.Outside("index %d is outside the %d rows", row, shape[0])
-			fault.Offset = i * width
+			fault := graph.Outside("index %d at %v is outside the %d rows", row, index.Shape.Index(i), shape[0])
+			fault.Offset = i
 			return fault
 		}
 		visit(i, int(row), width)
