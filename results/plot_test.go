@@ -2,7 +2,9 @@ package results
 
 import (
 	"bytes"
+	"encoding/xml"
 	"image/png"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -145,8 +147,16 @@ func TestAnyNumbersAreDrawn(t *testing.T) {
 			r.Manifest.Sweep.Points = append(r.Manifest.Sweep.Points, Point{record.Point, []Value{number.Draw(t, "a"), number.Draw(t, "b")}})
 		}
 		for _, f := range r.Figures() {
-			if !bytes.Equal(drawn(t, f, SVG), drawn(t, f, SVG)) {
+			svg := drawn(t, f, SVG)
+			if !bytes.Equal(svg, drawn(t, f, SVG)) {
 				t.Fatal("two drawings differ")
+			}
+			for d := xml.NewDecoder(bytes.NewReader(svg)); ; {
+				if _, err := d.Token(); err == io.EOF {
+					break
+				} else if err != nil {
+					t.Fatalf("%v in\n%s", err, svg)
+				}
 			}
 		}
 	})
