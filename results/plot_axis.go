@@ -3,6 +3,7 @@ package results
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"gonum.org/v1/plot"
 )
@@ -20,25 +21,31 @@ func (r *interval) add(x float64) {
 	r.min, r.max = math.Min(r.min, x), math.Max(r.max, x)
 }
 
-// linearAxis makes the axis show r on a linear scale, with whole numbers at the ticks if whole.
-func linearAxis(axis *plot.Axis, r interval, whole bool) {
+// linearAxis makes the axis show r on a linear scale, with whole numbers at the ticks if whole. If rounded, the axis begins
+// and ends at a tick.
+func linearAxis(axis *plot.Axis, r interval, whole, rounded bool) {
 	if !r.some {
 		r = interval{min: 0, max: 1}
 	}
 	// An interval narrower than its own rounding is shown as wide as its numbers can be told apart.
 	if least := 1e-12 * math.Max(math.Abs(r.min), math.Abs(r.max)); r.max-r.min <= least {
 		pad := math.Max(math.Abs(r.max)/10, least)
-		if pad < 1e-300 || whole {
+		if pad < tiny || whole {
 			pad = 1
 		}
 		r.min, r.max = r.min-pad, r.max+pad
 	}
+	step := tickStep(r.min, r.max, whole)
+	if rounded {
+		r.min = math.Min(r.min, math.Floor(r.min/step+1e-6)*step)
+		r.max = math.Max(r.max, math.Ceil(r.max/step-1e-6)*step)
+	}
 	axis.Min, axis.Max = r.min, r.max
-	axis.Tick.Marker = plot.TickerFunc(func(min, max float64) []plot.Tick { return linearTicks(min, max, whole) })
+	axis.Tick.Marker = plot.TickerFunc(func(min, max float64) []plot.Tick { return linearTicks(min, max, step) })
 }
 
-// linearTicks places about six labels at multiples of 1, 2 or 5 times a power of ten.
-func linearTicks(min, max float64, whole bool) []plot.Tick {
+// tickStep is 1, 2 or 5 times a power of ten, for about six ticks.
+func tickStep(min, max float64, whole bool) float64 {
 	raw := (max - min) / 6
 	power := math.Pow(10, math.Floor(log10(raw)))
 	step := 10 * power
@@ -51,6 +58,11 @@ func linearTicks(min, max float64, whole bool) []plot.Tick {
 	if whole {
 		step = math.Max(1, math.Round(step))
 	}
+	return step
+}
+
+// linearTicks labels the multiples of step.
+func linearTicks(min, max, step float64) []plot.Tick {
 	if !(step > 0) {
 		return nil
 	}
@@ -133,7 +145,7 @@ func powerOfTen(e float64) float64 {
 func logTicks(min, max float64) []plot.Tick {
 	low, high := math.Floor(log10(min)+1e-9), math.Ceil(log10(max)-1e-9)
 	if max/min < 10*(1-1e-9) && min > tiny {
-		if ticks := linearTicks(min, max, false); len(ticks) >= 2 {
+		if ticks := linearTicks(min, max, tickStep(min, max, false)); len(ticks) >= 2 {
 			return ticks
 		}
 	}
@@ -172,4 +184,11 @@ func powerLabel(e int) string {
 		return "1"
 	}
 	return "10" + super(minus(strconv.Itoa(e)))
+}
+
+// scientific writes x with two digits and a power of ten.
+func scientific(x float64) string {
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(x, 'e', 1, 64), "e")
+	e, _ := strconv.Atoi(exponent)
+	return minus(mantissa) + "×10" + super(minus(strconv.Itoa(e)))
 }

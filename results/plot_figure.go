@@ -305,7 +305,7 @@ func (p *panel) plot(h labels, lowest bool) *plot.Plot {
 		if a.log {
 			logAxis(a.axis, a.data)
 		} else {
-			linearAxis(a.axis, a.data, a.whole)
+			linearAxis(a.axis, a.data, a.whole, a.axis == &out.Y)
 		}
 	}
 	return out
@@ -384,6 +384,9 @@ func (k curve) Plot(c draw.Canvas, p *plot.Plot) {
 		for i, at := range piece {
 			points[i] = vg.Point{X: x(at.x), Y: y(at.y)}
 		}
+		if k.marker.Shape == nil {
+			points = widen(points)
+		}
 		if len(points) > 1 && k.line.Width > 0 {
 			c.StrokeLines(k.line, c.ClipLinesXY(points)...)
 		}
@@ -396,6 +399,15 @@ func (k curve) Plot(c draw.Canvas, p *plot.Plot) {
 			}
 		}
 	}
+}
+
+// widen makes a short line of a single point, which would not show.
+func widen(points []vg.Point) []vg.Point {
+	if len(points) != 1 {
+		return points
+	}
+	const half = 8
+	return []vg.Point{points[0].Sub(vg.Point{X: half}), points[0].Add(vg.Point{X: half})}
 }
 
 // Thumbnail draws the curve's style in a legend.
@@ -418,14 +430,12 @@ type band struct {
 func (b band) Plot(c draw.Canvas, p *plot.Plot) {
 	x, y := p.Transforms(&c)
 	for _, piece := range b.pieces {
-		if len(piece) < 2 {
-			continue
-		}
-		points := []vg.Point{{X: x(piece[0].x), Y: c.Min.Y}}
+		var points []vg.Point
 		for _, at := range piece {
 			points = append(points, vg.Point{X: x(at.x), Y: max(y(at.y), c.Min.Y)})
 		}
-		points = append(points, vg.Point{X: x(piece[len(piece)-1].x), Y: c.Min.Y})
+		points = widen(points)
+		points = append(points, vg.Point{X: points[len(points)-1].X, Y: c.Min.Y}, vg.Point{X: points[0].X, Y: c.Min.Y})
 		c.FillPolygon(b.fill, c.ClipPolygonXY(points))
 	}
 }

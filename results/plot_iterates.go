@@ -52,7 +52,8 @@ func (r *Run) iteratesPlot() *Figure {
 				pieces: pieces(s.rows, k, t.Column("floor"), &floors, &p.x, nil),
 				line:   draw.LineStyle{Color: c, Width: 0.3}})
 		}
-		p.y = errorRange(errs, bounds, floors)
+		var floorShown bool
+		p.y, floorShown = errorRange(errs, bounds, floors)
 		switch {
 		case !errs.some && !bounds.some:
 			p.empty = dropped.all(claim.noun)
@@ -60,8 +61,14 @@ func (r *Run) iteratesPlot() *Figure {
 			// The highest floor comes first, so that each shade shows above the next one.
 			slices.SortStableFunc(bands, func(a, b curve) int { return cmp.Compare(highest(b), highest(a)) })
 			for _, b := range bands {
+				if !floorShown {
+					break
+				}
 				p.layers = append(p.layers, band{b.pieces, mix(b.line.Color.(color.NRGBA), 0.82)}, b)
 				anyBand = anyBand || len(b.pieces) > 0
+			}
+			if floors.some && !floorShown {
+				f.notes = append(f.notes, fmt.Sprintf("The rounding floor of the %s, about %s, lies below the axis.", claim.noun, scientific(floors.max)))
 			}
 			for i := range dashed {
 				p.layers = append(p.layers, dashed[i])
@@ -121,27 +128,31 @@ func highest(k curve) (y float64) {
 	return y
 }
 
-// errorRange is what the logarithmic axis shows. Errors and floors are always inside. A bound falls far below the floor, or
-// grows without limit where it does not contract: it may leave the panel.
-func errorRange(errs, bounds, floors interval) interval {
-	r := errs
-	if floors.some {
-		r.add(floors.min)
-		r.add(floors.max)
-	}
+// errorRange is what the logarithmic axis shows. Errors are always inside. A bound falls far below the floor, or grows without
+// limit where it does not contract: it may leave the panel. A floor far below all errors is not shown.
+func errorRange(errs, bounds, floors interval) (r interval, floorShown bool) {
+	r = errs
 	if !r.some {
-		return bounds
+		r = bounds
 	}
-	if bounds.some {
-		lowest, highest := r.min/10, r.max*1e4
-		if !floors.some {
-			lowest = r.min * 1e-4
-		}
+	if floors.some && r.some && floors.max >= r.min*1e-3 {
+		floorShown = true
+	}
+	lowest, highest := r.min*1e-3, r.max*1e4
+	if floorShown {
+		r.add(floors.max)
+		lowest = r.min / 10
+		r.add(max(floors.min, lowest))
+	}
+	if errs.some && bounds.some {
 		r.add(min(max(bounds.min, lowest), highest))
 		r.add(min(max(bounds.max, lowest), highest))
 	}
 	r.min, r.max = max(r.min, math.SmallestNonzeroFloat64), min(r.max, math.MaxFloat64)
-	return r
+	if !r.some {
+		return interval{}, false
+	}
+	return r, floorShown
 }
 
 // pieces joins neighbouring rows into lines, broken at each row whose value has no place on a logarithmic axis.
@@ -220,6 +231,8 @@ func (d *dropCount) all(noun string) string {
 	switch {
 	case total == 0:
 		return noun + ": not measured"
+	case zero == 1 && total == 1:
+		return noun + ": exactly zero at the only point"
 	case zero == total:
 		return fmt.Sprintf("%s: exactly zero at all %s", noun, plural(total, "point"))
 	}

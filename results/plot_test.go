@@ -2,7 +2,9 @@ package results
 
 import (
 	"bytes"
+	"encoding/xml"
 	"image/png"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -76,7 +78,8 @@ func TestWhatIsNotDrawnIsCounted(t *testing.T) {
 	rows[7].Fields.Set("sensitivity_bound", Float(0))
 	rows[6].Fields.Set("sensitivity_bound", Value{})
 	f := r.iteratesPlot()
-	if want := []string{"Not drawn on the logarithmic axis: 2 zero sensitivity errors, 2 non-finite sensitivity errors, 1 zero sensitivity bound."}; !slices.Equal(f.notes, want) {
+	if want := []string{"The rounding floor of the sensitivity error, about " + scientific(2.2e-16) + ", lies below the axis.",
+		"Not drawn on the logarithmic axis: 2 zero sensitivity errors, 2 non-finite sensitivity errors, 1 zero sensitivity bound."}; !slices.Equal(f.notes, want) {
 		t.Errorf("notes %q, want %q", f.notes, want)
 	}
 	var y, x interval
@@ -145,8 +148,16 @@ func TestAnyNumbersAreDrawn(t *testing.T) {
 			r.Manifest.Sweep.Points = append(r.Manifest.Sweep.Points, Point{record.Point, []Value{number.Draw(t, "a"), number.Draw(t, "b")}})
 		}
 		for _, f := range r.Figures() {
-			if !bytes.Equal(drawn(t, f, SVG), drawn(t, f, SVG)) {
+			svg := drawn(t, f, SVG)
+			if !bytes.Equal(svg, drawn(t, f, SVG)) {
 				t.Fatal("two drawings differ")
+			}
+			for d := xml.NewDecoder(bytes.NewReader(svg)); ; {
+				if _, err := d.Token(); err == io.EOF {
+					break
+				} else if err != nil {
+					t.Fatalf("%v in\n%s", err, svg)
+				}
 			}
 		}
 	})
@@ -155,17 +166,23 @@ func TestAnyNumbersAreDrawn(t *testing.T) {
 // A bound that vanishes or explodes does not stretch the axis.
 func TestErrorRange(t *testing.T) {
 	some := func(min, max float64) interval { return interval{min, max, true} }
-	for _, c := range []struct{ errs, bounds, floors, want interval }{
-		{some(1e-17, 1), some(1e-200, 1), some(1e-16, 1e-15), some(1e-18, 1)},
-		{some(1e-3, 1), some(1e-2, 1e80), interval{}, some(1e-3, 1e4)},
-		{some(1e-3, 1), some(1e-9, 1), interval{}, some(1e-7, 1)},
-		{interval{}, some(1e-9, 1), interval{}, some(1e-9, 1)},
-		{some(5e-324, math.MaxFloat64), some(1, 1), interval{}, some(5e-324, math.MaxFloat64)},
-		{interval{}, interval{}, interval{}, interval{}},
+	for _, c := range []struct {
+		errs, bounds, floors, want interval
+		floorShown                 bool
+	}{
+		{some(1e-17, 1), some(1e-200, 1), some(1e-16, 1e-15), some(1e-18, 1), true},
+		{some(1e-13, 1), some(1e-200, 1), some(1e-40, 1e-15), some(1e-16, 1), true},
+		{some(1e-3, 1), some(1e-4, 1), some(1e-16, 1e-15), some(1e-4, 1), false},
+		{some(1e-3, 1), some(1e-2, 1e80), interval{}, some(1e-3, 1e4), false},
+		{some(1e-3, 1), some(1e-9, 1), interval{}, some(1e-6, 1), false},
+		{interval{}, some(1e-9, 1), interval{}, some(1e-9, 1), false},
+		{interval{}, some(1e-9, 1), some(1e-10, 1e-8), some(1e-10, 1), true},
+		{some(5e-324, math.MaxFloat64), some(1, 1), interval{}, some(5e-324, math.MaxFloat64), false},
+		{interval{}, interval{}, some(1, 1), interval{}, false},
 	} {
-		got := errorRange(c.errs, c.bounds, c.floors)
-		if got.some != c.want.some || math.Abs(got.min-c.want.min) > 1e-9*c.want.min || math.Abs(got.max-c.want.max) > 1e-9*c.want.max {
-			t.Errorf("errorRange(%v, %v, %v) = %v, want %v", c.errs, c.bounds, c.floors, got, c.want)
+		got, shown := errorRange(c.errs, c.bounds, c.floors)
+		if shown != c.floorShown || got.some != c.want.some || math.Abs(got.min-c.want.min) > 1e-9*c.want.min || math.Abs(got.max-c.want.max) > 1e-9*c.want.max {
+			t.Errorf("errorRange(%v, %v, %v) = %v, %v, want %v, %v", c.errs, c.bounds, c.floors, got, shown, c.want, c.floorShown)
 		}
 	}
 }
@@ -184,13 +201,13 @@ func TestTicks(t *testing.T) {
 		got  []plot.Tick
 		want string
 	}{
-		{linearTicks(0, 1, false), "0 0.2 0.4 0.6 0.8 1.0"},
-		{linearTicks(-0.25, 1, false), "−0.2 0 0.2 0.4 0.6 0.8 1.0"},
-		{linearTicks(0, 3, true), "0 1 2 3"},
-		{linearTicks(0, 200, true), "0 50 100 150 200"},
-		{linearTicks(1e6, 3e6, false), "1.0×10^6 1.5×10^6 2.0×10^6 2.5×10^6 3.0×10^6"},
-		{linearTicks(-2e-9, 2e-9, false), "−2×10^−9 −1×10^−9 0 1×10^−9 2×10^−9"},
-		{linearTicks(1.0000001, 1.0000003, false), "1.00000010 1.00000015 1.00000020 1.00000025 1.00000030"},
+		{linearTicks(0, 1, tickStep(0, 1, false)), "0 0.2 0.4 0.6 0.8 1.0"},
+		{linearTicks(-0.25, 1, tickStep(-0.25, 1, false)), "−0.2 0 0.2 0.4 0.6 0.8 1.0"},
+		{linearTicks(0, 3, tickStep(0, 3, true)), "0 1 2 3"},
+		{linearTicks(0, 200, tickStep(0, 200, true)), "0 50 100 150 200"},
+		{linearTicks(1e6, 3e6, tickStep(1e6, 3e6, false)), "1.0×10^6 1.5×10^6 2.0×10^6 2.5×10^6 3.0×10^6"},
+		{linearTicks(-2e-9, 2e-9, tickStep(-2e-9, 2e-9, false)), "−2×10^−9 −1×10^−9 0 1×10^−9 2×10^−9"},
+		{linearTicks(1.0000001, 1.0000003, tickStep(1.0000001, 1.0000003, false)), "1.00000010 1.00000015 1.00000020 1.00000025 1.00000030"},
 		{logTicks(1e-18, 1), "10^−18 10^−15 10^−12 10^−9 10^−6 10^−3 1"},
 		{logTicks(0.01, 100), "10^−2 10^−1 1 10^1 10^2"},
 		{logTicks(1e-3, 1e-2), "10^−3 2×10^−3 5×10^−3 10^−2"},
@@ -223,7 +240,7 @@ func TestAxesHoldTheirData(t *testing.T) {
 		if log {
 			logAxis(&axis, r)
 		} else {
-			linearAxis(&axis, r, whole)
+			linearAxis(&axis, r, whole, rapid.Bool().Draw(t, "rounded"))
 		}
 		if !(axis.Min < axis.Max) || r.some && (axis.Min > r.min || axis.Max < r.max) {
 			t.Fatalf("the data %v are on an axis from %v to %v", r, axis.Min, axis.Max)

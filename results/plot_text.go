@@ -3,6 +3,7 @@ package results
 import (
 	"math"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	xfont "golang.org/x/image/font"
@@ -93,6 +94,9 @@ func runs(line string, fnt font.Font) []run {
 			}
 			continue
 		default:
+			if unicode.IsControl(c) || c == '\ufffe' || c == '\uffff' { // which XML cannot hold
+				c = ' '
+			}
 			piece.WriteRune(c)
 			continue
 		}

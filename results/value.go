@@ -119,6 +119,9 @@ func appendJSONFloat(b []byte, x float64) []byte {
 }
 
 func appendJSONString(b []byte, s string) []byte {
+	if !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }) {
+		return append(append(append(b, '"'), s...), '"')
+	}
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)
 	e.SetEscapeHTML(false)
