@@ -139,6 +139,7 @@ var badStudies = []struct{ name, text string }{
 	{"made: too large to scale", constant(`{ random = "normal", shape = 200, seed = 1, scale = 1.7e308 }`)},
 	{"made: 10⁹ entries", constant(`{ random = "normal", shape = [1000, 1000, 1000], seed = 1 }`)},
 	{"made: 10³⁶ entries", constant(`{ zeros = [1000000000000000000, 1000000000000000000] }`)},
+	{"made: no entries, but a large shape", constant(`{ zeros = [0, 1000000000000] }`)},
 	{"made: a large identity", constant(`{ identity = 100000 }`)},
 	{"made: a long linspace", constant(`{ linspace = [0, 1, 1000000000] }`)},
 	{"made: linspace of two", constant(`{ linspace = [0, 1] }`)},

@@ -52,7 +52,7 @@ func decode(f files, path string, src *source, tree *node) (*Study, error) {
 	}
 	d := decoder{
 		arrayReader: arrayReader{src},
-		Study:       &Study{File: src.name, Text: src.text, Kind: c.kind, files: f, path: path, tree: tree},
+		Study:       &Study{File: f.display(path), Text: src.text, Kind: c.kind, files: f, path: path, tree: tree},
 		names:       nameSpace{places: map[string]Place{}},
 	}
 	for _, stage := range []func() error{d.declare, d.values, d.formulas, d.settings, d.sweep} {
