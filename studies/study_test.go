@@ -2,6 +2,7 @@ package studies
 
 import (
 	"bytes"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -590,6 +591,25 @@ func TestReadFileNamesFilesAsGiven(t *testing.T) {
 	}
 	if s, err := ReadFile("s/up.toml"); err != nil || s.File != "s/up.toml" {
 		t.Errorf("a path upwards: %v", err)
+	}
+}
+
+//go:embed testdata
+var embedded embed.FS
+
+func TestReadEmbedded(t *testing.T) {
+	for _, name := range []string{"contraction.toml", "layer.toml"} {
+		inside, err := Read(embedded, "testdata/"+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outside, err := ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if inside.Point(0).ID(1) != outside.Point(0).ID(1) || inside.File != outside.File {
+			t.Errorf("%s differs between the binary and the disk", name)
+		}
 	}
 }
 
