@@ -29,24 +29,22 @@ const maxEntries = 1 << 24
 // maxLinspace bounds linspace and logspace, whose entries are computed exactly and one by one.
 const maxLinspace = 1_000_000
 
-// entries returns the product of a shape, or an error when it is above maxEntries. Nothing is allocated before.
+// entries returns the product of a shape. It is an error when that, or a product without the zeros
+// of the shape, is above maxEntries. Nothing is allocated before.
 func entries(shape []int64) (int, error) {
-	n := int64(1)
-	empty := false
+	n, empty := int64(1), false
 	for _, d := range shape {
 		if d == 0 {
 			empty = true
-		} else if n > maxEntries/d {
-			n = maxEntries + 1
-		} else {
-			n *= d
+			continue
 		}
+		if n > maxEntries/d {
+			return 0, fmt.Errorf("an array of shape %v has more than %d entries", shape, maxEntries)
+		}
+		n *= d
 	}
-	switch {
-	case empty:
+	if empty {
 		return 0, nil
-	case n > maxEntries:
-		return 0, fmt.Errorf("an array of shape %v has more than %d entries", shape, maxEntries)
 	}
 	return int(n), nil
 }

@@ -105,6 +105,8 @@ var badStudies = []struct{ name, text string }{
 
 	{"name: not one", sub("e = 0.1", `"2e" = 0.1`)},
 	{"name: empty", sub("e = 0.1", `"" = 0.1`)},
+	{"name: with an accent, behind Greek letters", sub("e = 0.1", "\t\"θλ\" = 1 # x\n  \"θέ\" = 0.1")},
+	{"key behind Greek letters", data("\"θέ\" = 1, file = \"good.csv\", columns = 3")},
 	{"name: with a dash", sub("e = 0.1", "e-1 = 0.1")},
 	{"name: twice", sub("[state]", "[define]\ne = \"2\"\n[state]")},
 	{"name: a function", sub("e = 0.1", "sin = 0.1")},
@@ -139,6 +141,7 @@ var badStudies = []struct{ name, text string }{
 	{"made: too large to scale", constant(`{ random = "normal", shape = 200, seed = 1, scale = 1.7e308 }`)},
 	{"made: 10⁹ entries", constant(`{ random = "normal", shape = [1000, 1000, 1000], seed = 1 }`)},
 	{"made: 10³⁶ entries", constant(`{ zeros = [1000000000000000000, 1000000000000000000] }`)},
+	{"made: no entries, but a large shape", constant(`{ zeros = [0, 1000000000000] }`)},
 	{"made: a large identity", constant(`{ identity = 100000 }`)},
 	{"made: a long linspace", constant(`{ linspace = [0, 1, 1000000000] }`)},
 	{"made: linspace of two", constant(`{ linspace = [0, 1] }`)},
@@ -159,6 +162,8 @@ var badStudies = []struct{ name, text string }{
 	{"sweep: a matrix", minimal + "[sweep.grid]\ne = [[1], [2]]\n"},
 	{"sweep: NaN", minimal + "[sweep.grid]\ne = [1, nan]\n"},
 	{"sweep: no values", minimal + "[sweep.grid]\ne = {}\n"},
+	{"sweep: a value twice", minimal + "[sweep.grid]\ne = [1, 2, 1.0]\n"},
+	{"sweep: a point twice", minimal + "[sweep.zip]\ne = [1, 1, 2, 1]\nM = [3, 4, 5, 4]\n"},
 	{"sweep: too many", minimal + "[sweep.grid]\ne = { linspace = [0, 1, 10000] }\nM = { linspace = [0, 1, 10000] }\n"},
 
 	{"data: no file", data(`columns = "a"`)},

@@ -52,7 +52,7 @@ func decode(f files, path string, src *source, tree *node) (*Study, error) {
 	}
 	d := decoder{
 		arrayReader: arrayReader{src},
-		Study:       &Study{File: src.name, Text: src.text, Kind: c.kind, files: f, path: path, tree: tree},
+		Study:       &Study{File: f.display(path), Text: src.text, Kind: c.kind, files: f, path: path, tree: tree},
 		names:       nameSpace{places: map[string]Place{}},
 	}
 	for _, stage := range []func() error{d.declare, d.values, d.formulas, d.settings, d.sweep} {
@@ -99,7 +99,9 @@ func (d *decoder) declare() error {
 	}
 	slices.SortStableFunc(names, func(a, b *node) int { return a.keyAt.start - b.keyAt.start })
 	for _, n := range names {
-		d.names.declare(d.src, n)
+		if !d.names.full() {
+			d.names.declare(d.src, n)
+		}
 	}
 	return d.names.err()
 }
@@ -109,6 +111,9 @@ func (d *decoder) values() error {
 	var errs errorList
 	collect := func(section string, read func(*node) (Array, *Error)) (list []Quantity) {
 		for _, n := range d.entries(section) {
+			if errs.full() {
+				break
+			}
 			a, err := read(n)
 			if err != nil {
 				errs.add(err)
@@ -151,13 +156,13 @@ func (d *decoder) formulas() error {
 	}
 	var errs errorList
 	isBlock := func(n *node) {
-		if !slices.Contains(blocks, n.name) {
+		if !errs.full() && !slices.Contains(blocks, n.name) {
 			errs.add(d.keyErrorf(n, "[state] has no block %q", n.name).hint("its blocks are %s", strings.Join(blocks, ", ")))
 		}
 	}
 	for _, n := range d.entries("branches") {
 		b := Branch{Name: n.name, Place: d.keyPlace(n)}
-		if len(n.items) == 0 {
+		if len(n.items) == 0 && !errs.full() {
 			errs.add(d.keyErrorf(n, "[branches] %s starts nowhere", n.name).hint("for example %s = { %s = \"1\" }", n.name, blocks[0]))
 		}
 		for _, start := range n.items {
@@ -181,6 +186,9 @@ func (d *decoder) formulas() error {
 		}
 		for _, block := range d.State {
 			n := d.tree.child("fixed-point", block.Name)
+			if n == nil && errs.full() {
+				break
+			}
 			if n == nil {
 				errs.add(d.keyErrorf(d.tree.child("state", block.Name), "the block %q has no formula in [fixed-point]", block.Name).
 					hint("add %s = \"…\" there", block.Name))

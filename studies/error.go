@@ -75,10 +75,13 @@ const maxErrors = 10
 type errorList struct{ list Errors }
 
 func (l *errorList) add(e *Error) {
-	if len(l.list) < maxErrors {
+	if !l.full() {
 		l.list = append(l.list, e)
 	}
 }
+
+// full reports whether no more errors are wanted: finding places costs time in long files.
+func (l *errorList) full() bool { return len(l.list) == maxErrors }
 
 // err returns nil, the one *Error, or Errors.
 func (l *errorList) err() error {

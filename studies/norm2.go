@@ -126,7 +126,7 @@ func largestEigenvalue(d, e []float64) float64 {
 		high = max(high, reach) // Gershgorin
 	}
 	for {
-		mid := low + (high-low)/2
+		mid := low + float64((high-low)/2)
 		if mid <= low || mid >= high {
 			return mid
 		}

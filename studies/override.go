@@ -58,12 +58,18 @@ func (s *Study) apply(setting string) (*Study, error) {
 		}
 		return nil, fail("%q is swept", name).hint("--set 'sweep.%s.%s=[%s]' sets the values of the sweep", way, name, value)
 	}
-	src := &source{name: s.File + " with --set " + setting, text: s.edit(path, value)}
+	settings := append(slices.Clone(s.settings), setting)
+	src := &source{name: s.File + " with --set " + strings.Join(settings, " --set "), text: s.edit(path, value)}
 	tree, err := parseTOML(src)
 	if err != nil {
 		return nil, err
 	}
-	return decode(s.files, s.path, src, tree)
+	next, err := decode(s.files, s.path, src, tree)
+	if err != nil {
+		return nil, err
+	}
+	next.settings = settings
+	return next, nil
 }
 
 // home returns the path of a constant or a parameter.

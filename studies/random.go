@@ -44,8 +44,8 @@ func fillRandom(dst []float64, law string, seed uint64) {
 }
 
 // portableLog returns ln x for x > 0 to a few ulp, from operations that every machine rounds alike
-// (math.Log is assembly on some, and wrong below 2.2e-308 on one of them): x = m·2^k with √½ ≤ m < √2, and ln m = 2 artanh((m − 1)/(m + 1))
-// by its power series.
+// (math.Log is assembly on some, and wrong below 2.2e-308 on amd64): x = m·2^k with √½ ≤ m < √2, and
+// ln m = 2 artanh((m − 1)/(m + 1)) by its power series.
 func portableLog(x float64) float64 {
 	m, k := math.Frexp(x)
 	if m < math.Sqrt2/2 {

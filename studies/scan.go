@@ -64,8 +64,18 @@ const maxNesting = 32
 func parseTOML(src *source) (*node, error) {
 	s := &scanner{src: src}
 	root, failed := s.document()
-	if s.tooDeep {
-		return nil, src.place(s.failedAt, s.failedAt+1).errorf("", "arrays, tables and dotted keys nest more than %d deep", maxNesting)
+	refuse := func(at span) Place { return Place{src, at} }
+	switch {
+	case s.tooDeep:
+		return nil, refuse(span{s.failedAt, s.failedAt + 1}).errorf("", "arrays, tables and dotted keys nest more than %d deep", maxNesting)
+	case s.arrayTable != span{}:
+		return nil, refuse(s.arrayTable).errorf("", "a study has no lists of tables").
+			hint("write the section's name in single brackets: [name]")
+	case s.emptyKey != span{}:
+		return nil, refuse(s.emptyKey).errorf("", "a key is empty")
+	case s.twice != nil: // the library lets some of these pass
+		return nil, refuse(s.twiceAt).errorf("", "the key %q is defined twice", s.twice.name).
+			hint("the first is on line %d", refuse(s.twice.keyAt).Line())
 	}
 	text := src.text
 	if failed {
@@ -79,22 +89,12 @@ func parseTOML(src *source) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.twice != nil { // the library lets some of these pass
-		return nil, src.place(s.twice.keyAt.start, s.twice.keyAt.end).errorf("", "the key %q is defined again below", s.twice.name)
-	}
 	if failed {
-		return nil, src.place(s.failedAt, s.failedAt+1).errorf("", "this text cannot be read as TOML")
-	}
-	if s.arrayTable != (span{}) {
-		return nil, src.place(s.arrayTable.start, s.arrayTable.end).errorf("", "a study has no lists of tables").
-			hint("write the section's name in single brackets: [name]")
-	}
-	if s.emptyKey != (span{}) {
-		return nil, src.place(s.emptyKey.start, s.emptyKey.end).errorf("", "a key is empty")
+		return nil, refuse(span{s.failedAt, s.failedAt + 1}).errorf("", "this text cannot be read as TOML")
 	}
 	if n := attach(root, values); n != nil {
-		return nil, src.place(n.keyAt.start, n.keyAt.end).errorf("", "this key cannot be read").
-			hint("write it in its own [section], once")
+		return nil, refuse(n.keyAt).errorf("", "this key cannot be read").
+			hint("define it once, in one place")
 	}
 	return root, nil
 }
@@ -175,9 +175,10 @@ type scanner struct {
 	depth      int
 	failedAt   int
 	tooDeep    bool
-	twice      *node // a value that the text defines again
-	arrayTable span  // the first [[header]]
-	emptyKey   span  // the first key without a letter, over which the library stumbles
+	arrayTable span // the first [[header]]
+	emptyKey   span // the first key without a letter, over which the library stumbles
+	twice      *node
+	twiceAt    span // where a key that has a value is defined again
 }
 
 // stop is what the scanner panics with when it cannot go on; document recovers it.
@@ -311,10 +312,14 @@ func (s *scanner) table(t *node, name string, at span) *node {
 		t.items = append(t.items, c)
 	}
 	if c.kind != tableNode {
-		s.twice = c
-		s.fail()
+		s.again(c, at)
 	}
 	return c
+}
+
+func (s *scanner) again(first *node, at span) {
+	s.twice, s.twiceAt = first, at
+	s.fail()
 }
 
 // pair reads key = value into the table t.
@@ -326,8 +331,8 @@ func (s *scanner) pair(t *node) {
 	for i, name := range names[:last] {
 		t = s.table(t, name, spans[i])
 	}
-	if s.twice = t.keys[names[last]]; s.twice != nil {
-		s.fail()
+	if first := t.keys[names[last]]; first != nil {
+		s.again(first, spans[last])
 	}
 	n := &node{parent: t, name: names[last], keyAt: spans[last]}
 	t.keys[n.name] = n

@@ -1,6 +1,7 @@
 package studies
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -23,7 +24,10 @@ func agree(t interface {
 	}
 	s := &scanner{src: src}
 	root, failed := s.document()
-	if s.tooDeep { // not for the library's recursion
+	if s.tooDeep || s.arrayTable != (span{}) || s.emptyKey != (span{}) || s.twice != nil {
+		if _, err := parseTOML(src); err == nil { // refused, whatever the library thinks of it
+			t.Fatalf("the scanner refuses and the reader accepts:\n%s", text)
+		}
 		return
 	}
 	values, libraryErr := decodeTOML(src, src.text)
@@ -31,17 +35,9 @@ func agree(t interface {
 		if _, err := parseTOML(src); err == nil {
 			t.Fatalf("the library refuses and the reader accepts: %v\n%s", libraryErr, text)
 		}
-		return
-	}
-	if s.arrayTable != (span{}) || s.emptyKey != (span{}) { // not for a study
-		if _, err := parseTOML(src); err == nil {
-			t.Fatalf("a list of tables or an empty key was read in\n%s", text)
-		}
-		return
-	}
-	if s.twice != nil { // not valid TOML, but some of it passes the library
-		if _, err := parseTOML(src); err == nil {
-			t.Fatalf("a key is defined twice in\n%s", text)
+		var broken *Error
+		if errors.As(libraryErr, &broken) && failed && broken.Line > src.place(s.failedAt, s.failedAt).Line() {
+			t.Fatalf("the library reads on after byte %d, where the scanner stops: %v\n%s", s.failedAt, libraryErr, text)
 		}
 		return
 	}
@@ -213,6 +209,27 @@ func FuzzScanner(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) { agree(t, text) })
+}
+
+// TestDeepText wants nesting that would exhaust the stack of the library refused before it starts.
+func TestDeepText(t *testing.T) {
+	const n = 3_000_000
+	for name, text := range map[string]string{
+		"lists":              "a = " + strings.Repeat("[", n),
+		"inline tables":      "a = " + strings.Repeat("{a=", n),
+		"dotted key":         strings.Repeat("a.", n) + "a = 1",
+		"dotted header":      "[" + strings.Repeat("a.", n) + "a]",
+		"after a twin":       "a = []\na.a = " + strings.Repeat("[", n),
+		"after a list":       "[[a]]\nb = " + strings.Repeat("[", n),
+		"after an empty key": "\"\" = " + strings.Repeat("[", n),
+		"after an error":     "a = ! " + strings.Repeat("[", n),
+		"after a number":     "a = 1 " + strings.Repeat("[", n),
+		"in a string":        "a = \"\\q\" " + strings.Repeat("[", n),
+	} {
+		if _, err := parseTOML(&source{name: "x.toml", text: text}); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
 }
 
 // TestFormulaPlaces holds the bytes of a formula's text against their places in every kind of string.

@@ -284,6 +284,9 @@ func (c *checker) errorf(n *node, at span, format string, args ...any) *Error {
 // its required keys, so that decoding need not look again.
 func (c *checker) check(n *node, r *rule) {
 	for _, k := range n.items {
+		if c.full() {
+			return
+		}
 		known, ok := r.keys[k.name]
 		if !ok || strings.HasPrefix(k.name, "(") {
 			known = r.any

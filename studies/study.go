@@ -9,8 +9,8 @@ import (
 // Study is a study file as it was read: checked, with arrays made, data loaded and defaults filled
 // in. Lists are in the order of the file.
 type Study struct {
-	File  string // as messages call it
-	Text  string // as it was read
+	File  string // as the caller named it
+	Text  string // as it was read, with the settings of Apply put in place
 	Title string
 	Kind  Kind
 
@@ -31,10 +31,11 @@ type Study struct {
 	Sweep    Sweep
 	Expect   graph.Status // "" without [expect]
 
-	files   files
-	path    string
-	tree    *node
-	digests map[string]string // of arrays, by name
+	settings []string // of Apply
+	files    files
+	path     string
+	tree     *node
+	digests  map[string]string // of arrays, by name
 }
 
 // Quantity is a named value.

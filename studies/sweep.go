@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -97,12 +98,37 @@ func (d *decoder) sweep() error {
 			return d.errorf(n, "%s has length %d where %s has length %d", label(n), len(values), first[0].Name, len(first[0].Values)).
 				hint("the lists of [sweep.zip] have one length; [sweep.grid] takes all combinations")
 		}
+		if i, first := repeated(values); !d.Sweep.Zip && i > 0 {
+			return d.errorf(n, "%s has the value %v twice, as [%d] and [%d]", label(n), values[i], first, i).hint("each point of a sweep is computed once")
+		}
 		if !d.Sweep.Zip && d.Sweep.Len() > maxPoints/len(values) {
 			return d.errorf(n, "the sweep has more than %d points", maxPoints)
 		}
 		d.Sweep.Axes = append(d.Sweep.Axes, Axis{n.name, values})
 	}
+	if d.Sweep.Zip {
+		points := make([]string, d.Sweep.Len())
+		for i := range points {
+			points[i] = fmt.Sprint(d.Sweep.values(i))
+		}
+		if i, first := repeated(points); i > 0 {
+			return d.keyErrorf(section, "[sweep.zip] has the same values twice, as [%d] and [%d]: %s", first, i, points[i]).
+				hint("each point of a sweep is computed once")
+		}
+	}
 	return nil
+}
+
+// repeated returns the index of the first value that stood in the list before, and where it stood; or 0, 0.
+func repeated[T comparable](list []T) (again, first int) {
+	seen := make(map[T]int, len(list))
+	for i, v := range list {
+		if first, ok := seen[v]; ok {
+			return i, first
+		}
+		seen[v] = i
+	}
+	return 0, 0
 }
 
 // scalars are the names that can be swept.
