@@ -44,6 +44,20 @@ func NewMap(p *graph.Program, state, params []int, fixed []*graph.Tensor) (*Map,
 	return f, nil
 }
 
+// Clone returns a map of the same program with inputs of its own, for another goroutine.
+func (f *Map) Clone() *Map {
+	c := *f
+	c.inputs = append([]*graph.Tensor{}, f.inputs...)
+	for _, i := range append(append([]int{}, f.state...), f.params...) {
+		c.inputs[i] = graph.NewTensor(f.p.Inputs[i].Type)
+	}
+	c.byState, c.byParams, c.byBoth = nil, nil, nil
+	return &c
+}
+
+// Fix changes the value of a fixed input.
+func (f *Map) Fix(input int, x *graph.Tensor) { f.inputs[input] = x }
+
 // Program returns the program of the map.
 func (f *Map) Program() *graph.Program { return f.p }
 

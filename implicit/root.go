@@ -122,19 +122,28 @@ func (root *Root) certify(r *Map, s Settings) error {
 // Noise estimates the rounding error in evaluating f at (z, θ), in the 2-norm: twice the largest
 // deviation over eight runs with perturbed operations (graph.Perturbed).
 func (f *Map) Noise(z, theta []float64, rng *rand.Rand) (float64, error) {
-	base, value := make([]float64, f.out), make([]float64, f.out)
+	base := make([]float64, f.out)
 	if err := f.Eval(base, z, theta); err != nil {
 		return 0, err
 	}
 	worst := 0.0
 	for range 8 {
-		out, err := graph.Perturbed(f.p, rng, f.inputs...)
+		value, err := f.Perturbed(z, theta, rng)
 		if err != nil {
 			return 0, err
 		}
-		worst = max(worst, distance(flatten(value, out), base))
+		worst = max(worst, distance(value, base))
 	}
 	return 2 * worst, nil
+}
+
+// Perturbed evaluates f with a random rounding of every operation; see graph.Perturbed.
+func (f *Map) Perturbed(z, theta []float64, rng *rand.Rand) ([]float64, error) {
+	out, err := graph.Perturbed(f.p, rng, f.set(z, theta)...)
+	if err != nil {
+		return nil, err
+	}
+	return flatten(nil, out), nil
 }
 
 // localLipschitz estimates how fast R_z and R_θ change near the root, in the Frobenius norm, which

@@ -34,15 +34,15 @@ e = { linspace = [0.1, 0.3, 3] }
 	}
 	for i := range study.Sweep.Len() {
 		point := study.Point(i)
-		fmt.Println(point.ID(1), point.Parameters[0].Name, point.Parameters[0].Value.Data)
+		fmt.Println(point.ID(1, 1), point.Parameters[0].Name, point.Parameters[0].Value.Data)
 	}
 
 	_, err = studies.Apply(study, []string{"parameters.M=nan"})
 	fmt.Println(err)
 	// Output:
-	// ea2a9ea7a5c6 e [0.1]
-	// a47564b8d583 e [0.2]
-	// 85f768a8a591 e [0.3]
+	// 552a852eaea8 e [0.1]
+	// e57e68042765 e [0.2]
+	// ebf7ab62cb6c e [0.3]
 	// kepler.toml with --set parameters.M=nan:6:5: [parameters] M is nan, which is not a finite number
 	//     6 | M = nan
 	//       |     ^^^

@@ -303,7 +303,7 @@ func TestSweeps(t *testing.T) {
 
 // TestIdentity says what a point's identity depends on, and what not.
 func TestIdentity(t *testing.T) {
-	id := func(text string, i int) string { return readText(t, text).Point(i).ID(1) }
+	id := func(text string, i int) string { return readText(t, text).Point(i).ID(1, 1) }
 	base := id(minimal, 0)
 	for name, same := range map[string]string{
 		"comments and blanks": "# x\n\n" + strings.ReplaceAll(minimal, " = ", "   =  "),
@@ -343,12 +343,12 @@ func TestIdentity(t *testing.T) {
 		}
 		seen[got] = name
 	}
-	if s := readText(t, minimal); s.Point(0).ID(1) == s.Point(0).ID(2) {
+	if s := readText(t, minimal); s.Point(0).ID(1, 1) == s.Point(0).ID(2, 1) {
 		t.Error("the record format does not change the identity")
 	}
 	a := readText(t, minimal+"[sweep.grid]\ne = [0.1, 0.2]\nM = [0.5, 0.6]\n")
 	b := readText(t, minimal+"[sweep.zip]\nM = [0.6, 0.5]\ne = [0.2, 0.1]\n")
-	if a.Point(3).ID(1) != b.Point(0).ID(1) || a.Point(0).ID(1) != b.Point(1).ID(1) || a.Point(0).ID(1) != base {
+	if a.Point(3).ID(1, 1) != b.Point(0).ID(1, 1) || a.Point(0).ID(1, 1) != b.Point(1).ID(1, 1) || a.Point(0).ID(1, 1) != base {
 		t.Error("the identity depends on the position in a sweep")
 	}
 }
@@ -361,10 +361,10 @@ func TestCanonical(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := s.Point(s.Sweep.Len() - 1)
-		if !json.Valid(p.Canonical(1)) {
+		if !json.Valid(p.Canonical(1, 1)) {
 			t.Errorf("%s: not JSON", name)
 		}
-		fmt.Fprintf(&out, "%s\n%s\n", p.ID(1), p.Canonical(1))
+		fmt.Fprintf(&out, "%s\n%s\n", p.ID(1, 1), p.Canonical(1, 1))
 	}
 	golden(t, "canonical.txt", out.String())
 }
@@ -397,7 +397,7 @@ func TestApply(t *testing.T) {
 		t.Errorf("an error after two settings: %v", err)
 	}
 	plain := readText(t, minimal)
-	if s, err := Apply(plain, []string{"e=0.2"}); err != nil || s.Point(0).ID(1) != readText(t, sub("0.1", "0.2")).Point(0).ID(1) {
+	if s, err := Apply(plain, []string{"e=0.2"}); err != nil || s.Point(0).ID(1, 1) != readText(t, sub("0.1", "0.2")).Point(0).ID(1, 1) {
 		t.Errorf("a setting is not the same as the edit: %v", err)
 	}
 	var out strings.Builder
@@ -445,7 +445,7 @@ func TestApplyIsAnEdit(t *testing.T) {
 			t.Errorf("--set %s: %v", c.setting, err)
 			continue
 		}
-		got, want := s.Point(0).Canonical(1), readText(t, c.want).Point(0).Canonical(1)
+		got, want := s.Point(0).Canonical(1, 1), readText(t, c.want).Point(0).Canonical(1, 1)
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
 			t.Errorf("--set %s (-want +got):\n%s", c.setting, diff)
 		}
@@ -607,7 +607,7 @@ func TestReadEmbedded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if inside.Point(0).ID(1) != outside.Point(0).ID(1) || inside.File != outside.File {
+		if inside.Point(0).ID(1, 1) != outside.Point(0).ID(1, 1) || inside.File != outside.File {
 			t.Errorf("%s differs between the binary and the disk", name)
 		}
 	}
@@ -670,14 +670,14 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		p := s.Point(s.Sweep.Len() - 1)
-		if !json.Valid(p.Canonical(1)) {
+		if !json.Valid(p.Canonical(1, 1)) {
 			t.Fatal("not JSON")
 		}
 		again, err := Apply(s, []string{"title='x'"})
 		if err != nil {
 			t.Fatalf("a title cannot be set: %v", err)
 		}
-		if again.Point(s.Sweep.Len()-1).ID(1) != p.ID(1) {
+		if again.Point(s.Sweep.Len()-1).ID(1, 1) != p.ID(1, 1) {
 			t.Fatal("the title changes the identity")
 		}
 	})

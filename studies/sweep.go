@@ -185,6 +185,7 @@ func (s *Study) Point(i int) Point {
 // depends on, and nothing else. Title, expectation, comments and the position in a sweep are left out.
 type canonical struct {
 	Format     int        `json:"format"`
+	Seed       uint64     `json:"seed"`
 	Kind       Kind       `json:"kind"`
 	Constants  [][2]any   `json:"constants"`
 	Data       [][2]any   `json:"data"`
@@ -200,13 +201,13 @@ type canonical struct {
 	Implicit   Implicit   `json:"implicit"`
 }
 
-// Canonical returns the canonical JSON of a point: kind, formulas, values, settings and the record
-// format; of arrays and data the shape and the SHA-256 of the contents. Equal bytes mean an equal
+// Canonical returns the canonical JSON of a point: kind, formulas, values, settings, the seed of the
+// checks and the record format; of arrays and data the shape and the SHA-256 of the contents. Equal bytes mean an equal
 // computation.
-func (p Point) Canonical(format int) []byte {
+func (p Point) Canonical(format int, seed uint64) []byte {
 	s := p.Study
 	c := canonical{
-		Format: format, Kind: s.Kind,
+		Format: format, Seed: seed, Kind: s.Kind,
 		Constants: s.describe(p.Constants), Data: s.describe(s.Data), Parameters: s.describe(p.Parameters),
 		Define: texts(s.Define), State: [][2]any{}, Branches: [][2]any{}, Equations: texts(s.Equations), Objective: texts(s.Objective),
 		Domain: s.Domain, Steps: s.Steps, Implicit: s.Implicit,
@@ -234,8 +235,8 @@ func (p Point) Canonical(format int) []byte {
 }
 
 // ID returns the identity of a point: 12 hex digits of the SHA-256 of its canonical JSON.
-func (p Point) ID(format int) string {
-	sum := sha256.Sum256(p.Canonical(format))
+func (p Point) ID(format int, seed uint64) string {
+	sum := sha256.Sum256(p.Canonical(format, seed))
 	return hex.EncodeToString(sum[:6])
 }
 

@@ -1,0 +1,298 @@
+package iterate
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"github.com/lensir/lensir-study/bounds"
+	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/implicit"
+)
+
+// Claim is what a ledger holds the iterates against: the theorem's domain and constants.
+type Claim struct {
+	// Norm measures the state, NormTheta the parameters; they are of one kind.
+	Norm, NormTheta bounds.Norm
+	// Euclid bounds Norm by the 2-norm: ‖x‖ ≤ Euclid·‖x‖₂.
+	Euclid float64
+	// Radius is that of D, the ball about the computed fixed point; 0 means just large enough to hold the start.
+	Radius float64
+	// Source says whether the constants below were declared or are to be estimated over D.
+	Source        bounds.Source
+	Q, LZ, LTheta float64
+	// Seed makes the estimates and the checks by sampling reproducible.
+	Seed uint64
+}
+
+// Ledger is the table of K-step derivatives, measured beside what the theorem allows.
+type Ledger struct {
+	Claim
+	Delta0, D0 float64 // ‖z₀ − z*‖ and ‖E₀ − s*‖
+	// Failed names a hypothesis that fails for every K; empty when none is known to fail.
+	Failed string
+	// Refuted is a witness against a declared constant; empty when none was found.
+	Refuted string
+	Rows    []Row
+}
+
+// Row is the K-step map at one K.
+type Row struct {
+	K                                  int
+	Z, E                               []float64 // z_K and its m×p Jacobian, row-major
+	ResidualNorm                       float64   // ‖z_K − G(z_K, θ)‖
+	StateError, StateBound, StateFloor float64
+	SensitivityError, SensitivityBound float64
+	SensitivityFloor                   float64
+	StateVerdict, Verdict              bounds.Verdict // of the state alone; of both inequalities
+	Reason                             string
+}
+
+// Compare runs the K-step map for every K in steps (ascending) and compares z_K and its Jacobian
+// with the exact fixed point and its sensitivity. Where the exact branch was refused, root and s are
+// nil: the rows then have the iterates alone, and cause says why there is nothing to compare with.
+func Compare(g, start *implicit.Map, theta []float64, steps []int, root *implicit.Root, s *implicit.Sensitivity, claim Claim, cause string) (*Ledger, error) {
+	l := &Ledger{Claim: claim, Delta0: math.NaN(), D0: math.NaN(), Failed: cause}
+	m, p, _ := g.Dims()
+	c := &comparison{Ledger: l, g: g, theta: theta, root: root, s: s, steps: steps,
+		rng: rand.New(rand.NewPCG(claim.Seed, 0x666c6f6f72)), image: make([]float64, m)}
+	if len(steps) == 0 {
+		return l, nil
+	}
+	if root != nil {
+		c.gz, c.gTheta = make([]float64, m*m), make([]float64, m*p)
+		if err := errors.Join(g.StateJacobian(c.gz, nil, root.Z, theta), g.ParamJacobian(c.gTheta, root.Z, theta)); err != nil {
+			return nil, err
+		}
+	}
+	return l, Steps(g, start, theta, steps[len(steps)-1], c.visit)
+}
+
+// comparison is the state of one pass over the iterates.
+type comparison struct {
+	*Ledger
+	g          *implicit.Map
+	theta      []float64
+	root       *implicit.Root
+	s          *implicit.Sensitivity
+	steps      []int
+	rng        *rand.Rand
+	gz, gTheta []float64 // G_z and G_θ at z*
+	c          float64   // C = L_z‖s*‖ + L_θ
+	floor      *bounds.Floor
+	outside    string // the first iterate outside D
+	ball       bounds.Ball
+	image      []float64
+}
+
+func (c *comparison) visit(k int, z, e []float64) error {
+	if k == 0 && c.root != nil {
+		if err := c.begin(z, e); err != nil {
+			return err
+		}
+	}
+	if err := c.g.Eval(c.image, z, c.theta); err != nil {
+		if len(c.steps) > 0 && k == c.steps[len(c.steps)-1] {
+			return c.record(k, z, e, math.NaN()) // G is not defined at the last iterate, which the K-step map does not ask
+		}
+		return at(err, fmt.Sprintf("step %d", k+1))
+	}
+	if c.outside == "" && c.root != nil && !c.ball.Contains(z) {
+		c.outside = fmt.Sprintf("iterate %d lies outside D: ‖z_%d − z*‖ = %.3g, radius %.3g", k, k, c.Norm.Distance(z, c.root.Z), c.ball.Radius)
+	}
+	if len(c.steps) > 0 && k == c.steps[0] {
+		if err := c.record(k, z, e, c.Norm.Distance(z, c.image)); err != nil {
+			return err
+		}
+		c.steps = c.steps[1:]
+	}
+	if c.floor == nil {
+		return nil
+	}
+	eta, etaS, err := c.rounding(z, e)
+	if err != nil {
+		return err
+	}
+	return c.floor.Step(eta, etaS)
+}
+
+// begin measures the start, settles the constants and checks the hypotheses that concern all of D.
+func (c *comparison) begin(z, e []float64) error {
+	c.Delta0 = c.Norm.Distance(z, c.root.Z)
+	c.D0 = c.matrix(difference(e, c.s.S))
+	if c.Radius == 0 {
+		c.Radius = 1.01 * c.Delta0
+		if c.Radius == 0 {
+			c.Radius = 1e-6 * max(1, c.Norm.Distance(c.root.Z, make([]float64, len(z))))
+		}
+	}
+	var err error
+	if c.ball, err = bounds.NewBall(c.root.Z, c.Radius, c.Norm); err != nil {
+		return err
+	}
+	if err := c.constants(); err != nil {
+		return err
+	}
+	if c.Failed != "" {
+		return nil
+	}
+	if c.c, err = bounds.SensitivityConstant(c.LZ, c.matrix(c.s.S)+c.omegaS(), c.LTheta); err == nil {
+		c.floor, err = bounds.NewFloor(c.Q, c.c, c.omega(), c.omegaS())
+	}
+	var hypothesis *bounds.HypothesisError
+	if errors.As(err, &hypothesis) {
+		c.Failed, err = err.Error(), nil
+	}
+	return err
+}
+
+// omega and omegaS bound the errors of the computed z* and s* in the ledger's norm.
+func (c *comparison) omega() float64 { return c.Euclid * c.root.ErrorEstimate }
+
+func (c *comparison) omegaS() float64 {
+	_, p, _ := c.g.Dims()
+	return c.Euclid * math.Sqrt(float64(max(1, p))) * c.s.ErrorEstimate
+}
+
+// matrix is the induced norm of an m×p matrix.
+func (c *comparison) matrix(a []float64) float64 {
+	m, p, _ := c.g.Dims()
+	return c.Norm.Matrix(a, m, p, c.NormTheta)
+}
+
+// constants estimates q, L_z and L_θ over D, or searches D for a witness against declared ones.
+func (c *comparison) constants() error {
+	m, p, _ := c.g.Dims()
+	if m == 0 {
+		return nil
+	}
+	gz := func(z []float64) ([]float64, error) {
+		a := make([]float64, m*m)
+		return a, c.g.StateJacobian(a, nil, z, c.theta)
+	}
+	gTheta := func(z []float64) ([]float64, error) {
+		a := make([]float64, m*p)
+		return a, c.g.ParamJacobian(a, z, c.theta)
+	}
+	effort := bounds.Settings{Seed: c.Seed, Samples: max(16, 256/m), Evaluations: max(64, 4096/(m*m))}
+	q, err := bounds.EstimateContraction(gz, c.ball, effort)
+	lz, lTheta := bounds.Estimate{}, bounds.Estimate{}
+	if err == nil {
+		lz, err = bounds.EstimateLipschitz(gz, c.Norm, c.ball, effort)
+	}
+	if err == nil && p > 0 {
+		lTheta, err = bounds.EstimateLipschitz(gTheta, c.NormTheta, c.ball, effort)
+	}
+	var bad *bounds.EvaluationError
+	if errors.As(err, &bad) {
+		c.Failed = "G is not twice continuously differentiable on all of D: " + err.Error()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if c.Source == bounds.Estimated {
+		c.Q, c.LZ, c.LTheta = q.Value, lz.Value, lTheta.Value
+	} else {
+		c.refute("q", c.Q, q)
+		c.refute("L_z", c.LZ, lz)
+		c.refute("L_theta", c.LTheta, lTheta)
+	}
+	if c.Q >= 1 {
+		c.Failed = fmt.Sprintf("q = %.6g is not below 1 on D", c.Q)
+		return nil
+	}
+	image := func(z []float64) ([]float64, error) {
+		y := make([]float64, m)
+		return y, c.g.Eval(y, z, c.theta)
+	}
+	farthest, outside, err := bounds.CheckInvariance(image, c.ball, effort)
+	if errors.As(err, &bad) {
+		c.Failed, err = "G is not defined on all of D: "+err.Error(), nil
+	} else if outside {
+		c.Failed = fmt.Sprintf("G(D) is not within D: a point of D is mapped to distance %.6g, beyond the radius %.6g", farthest.Value, c.Radius)
+	}
+	return err
+}
+
+// refute notes a point of D at which a declared constant is exceeded by more than rounding.
+func (c *comparison) refute(name string, declared float64, found bounds.Estimate) {
+	if c.Refuted == "" && found.Value > declared*(1+1e-9)+1e-12 {
+		c.Refuted = fmt.Sprintf("declared %s = %.6g, but %.6g was found in D", name, declared, found.Value)
+	}
+}
+
+// rounding bounds the rounding errors of one step: of the state, by perturbed runs of G, doubled
+// twice; of the Jacobian recursion, by that of two matrix products, (m + 16)·u·(|G_z||E| + |G_θ|),
+// with G_z and G_θ taken at z*.
+func (c *comparison) rounding(z, e []float64) (eta, etaS float64, err error) {
+	for range 3 {
+		y, err := c.g.Perturbed(z, c.theta, c.rng)
+		if err != nil {
+			return 0, 0, err
+		}
+		eta = max(eta, 4*c.Norm.Distance(y, c.image))
+	}
+	m, p, _ := c.g.Dims()
+	scale := make([]float64, m*p)
+	for i := range m {
+		for l := range p {
+			t := math.Abs(c.gTheta[i*p+l])
+			for j := range m {
+				t += math.Abs(c.gz[i*m+j] * e[j*p+l])
+			}
+			scale[i*p+l] = t
+		}
+	}
+	return eta, float64(m+16) * 0x1p-53 * c.matrix(scale), nil
+}
+
+// record appends the row of an asked K with its verdict.
+func (c *comparison) record(k int, z, e []float64, residual float64) error {
+	nan := math.NaN()
+	row := Row{K: k, Z: append([]float64{}, z...), E: append([]float64{}, e...), ResidualNorm: residual,
+		StateError: nan, StateBound: nan, StateFloor: nan, SensitivityError: nan, SensitivityBound: nan, SensitivityFloor: nan}
+	if c.root != nil {
+		row.StateError = c.Norm.Distance(z, c.root.Z)
+		row.SensitivityError = c.matrix(difference(e, c.s.S))
+	}
+	failed := c.Failed
+	if failed == "" {
+		failed = c.outside
+	}
+	if c.floor != nil && failed == "" {
+		var err error
+		if row.StateBound, err = bounds.StateBound(c.Q, c.Delta0, k); err != nil {
+			return err
+		}
+		if row.SensitivityBound, err = bounds.SensitivityBound(c.Q, c.c, c.Delta0, c.D0, k); err != nil {
+			return err
+		}
+		row.StateFloor, row.SensitivityFloor = c.floor.State(), c.floor.Sensitivity()
+	}
+	state, stateReason := bounds.Judge(bounds.Claim{Measured: row.StateError, Bound: row.StateBound, Floor: row.StateFloor, Constants: c.Source, Failed: failed})
+	sensitivity, reason := bounds.Judge(bounds.Claim{Measured: row.SensitivityError, Bound: row.SensitivityBound, Floor: row.SensitivityFloor, Constants: c.Source, Failed: failed})
+	row.StateVerdict, row.Verdict, row.Reason = state, sensitivity, reason
+	if holds(sensitivity) && !holds(state) {
+		row.Verdict, row.Reason = state, "state: "+stateReason
+	}
+	if holds(row.Verdict) && c.Refuted != "" {
+		row.Verdict, row.Reason = bounds.DeclarationRefuted, c.Refuted
+	}
+	c.Rows = append(c.Rows, row)
+	return nil
+}
+
+func holds(v bounds.Verdict) bool { return v == bounds.Holds || v == bounds.HoldsAtFloor }
+
+func difference(x, y []float64) []float64 {
+	d := make([]float64, len(x))
+	for i := range d {
+		d[i] = x[i] - y[i]
+	}
+	return d
+}
+
+// Status is the status of every row: the derivative of a K-step map, whatever it is compared with.
+const Status = graph.IteratesDifferentiated

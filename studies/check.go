@@ -1,0 +1,188 @@
+package studies
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/implicit"
+)
+
+// Signature describes what was read and inferred: one line for each block, parameter, constant,
+// equation and objective, with its type.
+func (m *Model) Signature() string {
+	var b strings.Builder
+	s := m.Study
+	fmt.Fprintf(&b, "%s\n%s, %d point", s.Title, s.Kind, s.Sweep.Len())
+	if s.Sweep.Len() != 1 {
+		b.WriteString("s")
+	}
+	b.WriteString("\n")
+	line := func(section, name string, t graph.Type, text string) {
+		line := fmt.Sprintf("  %-12s %s: %v", section, name, t)
+		if text != "" {
+			line += " = " + text
+		}
+		b.WriteString(line + "\n")
+	}
+	for i, block := range s.State {
+		line("state", block.Name, m.State[i], block.Start.Text+" at the start")
+	}
+	for _, group := range []struct {
+		section string
+		list    []Quantity
+	}{{"parameter", s.Parameters}, {"constant", s.Constants}, {"data", s.Data}} {
+		for _, q := range group.list {
+			line(group.section, q.Name, graph.F64(q.Value.Shape...), "")
+		}
+	}
+	for i, e := range s.Equations {
+		line(string(s.Kind), e.Name, m.Equations.OutputTypes()[i], e.Formula.Text)
+	}
+	for _, o := range s.Objective {
+		line("objective", o.Name, graph.Scalar, o.Formula.Text)
+	}
+	for _, axis := range s.Sweep.Axes {
+		fmt.Fprintf(&b, "  %-12s %s: %d values from %v to %v\n", "sweep", axis.Name, len(axis.Values), axis.Values[0], axis.Values[len(axis.Values)-1])
+	}
+	return b.String()
+}
+
+// Difference compares one directional derivative with central differences over a ladder of steps.
+type Difference struct {
+	What       string
+	Derivative float64
+	// Quotient is the central difference nearest to the derivative, at the step Step, and Error is
+	// the distance between the two; NaN where no step could be evaluated.
+	Quotient, Step, Error float64
+	Agrees                bool
+	Reason                string // why there is nothing to compare, or what disagrees
+}
+
+// CheckDerivatives compares the derivatives of a point's programs, and of each objective along the
+// exact branch, with finite differences, in one seeded random direction each. Along the branch the
+// equation is solved again at every step, from the root. No finite difference is ever a result.
+func (s *Solver) CheckDerivatives(p Point) ([]Difference, error) {
+	theta := s.load(p)
+	rng := rand.New(rand.NewPCG(s.seed, 0x636865636b))
+	var list []Difference
+	_, _, m := s.starts[0].Dims()
+	z0 := make([]float64, m)
+	list = append(list, compareMap("start", s.starts[0], nil, theta, rng))
+	if err := s.starts[0].Eval(z0, nil, theta); err != nil {
+		return list, refusalOnly(err)
+	}
+	name := "R at the start"
+	if s.model.Study.Kind == FixedPoint {
+		name = "G at the start"
+	}
+	list = append(list, compareMap(name, s.equations, z0, theta, rng), compareMap("objectives at the start", s.objectives, z0, theta, rng))
+	root, _, gradients, err := s.exact(z0, theta, s.settings())
+	if err != nil {
+		return append(list, Difference{What: "exact branch", Reason: err.Error()}), refusalOnly(err)
+	}
+	for i, g := range gradients {
+		list = append(list, s.compareBranch(i, g, root, theta, rng))
+	}
+	return list, nil
+}
+
+// refusalOnly passes errors that are no refusals.
+func refusalOnly(err error) error {
+	var f *graph.Failure
+	if errors.As(err, &f) {
+		return nil
+	}
+	return err
+}
+
+// compareMap checks ū·f′(x)·v for random ū and v.
+func compareMap(what string, f *implicit.Map, z, theta []float64, rng *rand.Rand) Difference {
+	_, _, out := f.Dims()
+	x := slices.Concat(z, theta)
+	v, u := random(rng, len(x)), random(rng, out)
+	value, tangent := make([]float64, out), make([]float64, out)
+	d, err := f.Joint(value, z, theta)
+	if err == nil {
+		err = d.Push(tangent, v, 1)
+	}
+	if err != nil {
+		return Difference{What: what, Reason: err.Error()}
+	}
+	return ladder(what, dot(u, tangent), x, v, func(x []float64) (float64, error) {
+		err := f.Eval(value, x[:len(z)], x[len(z):])
+		return dot(u, value), err
+	})
+}
+
+// compareBranch checks dJ/dθ·v by solving again from the root.
+func (s *Solver) compareBranch(i int, g implicit.Gradient, root *implicit.Root, theta []float64, rng *rand.Rand) Difference {
+	v := random(rng, len(theta))
+	values := make([]float64, len(s.model.Study.Objective))
+	return ladder("d"+s.model.Study.Objective[i].Name+" along the exact branch", dot(g.Gradient, v), theta, v, func(x []float64) (float64, error) {
+		moved, err := implicit.FindRoot(s.residual, root.Z, x, s.settings())
+		if err != nil {
+			return 0, err
+		}
+		err = s.objectives.Eval(values, moved.Z, x)
+		return values[i], err
+	})
+}
+
+// ladder compares a directional derivative with central differences at steps from 1e-1 down to 1e-8
+// of the size of x. They agree if the best quotient is within 1e-6 of the derivative, or within the
+// rounding that a difference of two such values has.
+func ladder(what string, derivative float64, x, v []float64, f func([]float64) (float64, error)) Difference {
+	d := Difference{What: what, Derivative: derivative, Quotient: math.NaN(), Step: math.NaN(), Error: math.Inf(1)}
+	size := 0.0
+	for _, a := range x {
+		size = max(size, math.Abs(a))
+	}
+	if size == 0 {
+		size = 1
+	}
+	limit := 0.0
+	for h := 0.1 * size; h > 0.5e-8*size; h /= 10 {
+		up, err := f(step(x, v, h))
+		if err != nil {
+			continue
+		}
+		down, err := f(step(x, v, -h))
+		if err != nil {
+			continue
+		}
+		q := (up - down) / (2 * h)
+		if e := math.Abs(q - derivative); e < d.Error {
+			d.Quotient, d.Step, d.Error = q, h, e
+			limit = 1e-6*math.Abs(derivative) + 0x1p-48*(math.Abs(up)+math.Abs(down))/h
+		}
+	}
+	if d.Agrees = d.Error <= limit; d.Agrees {
+		return d
+	}
+	if d.Reason = "the derivative and the difference disagree"; math.IsNaN(d.Quotient) {
+		d.Error, d.Reason = math.NaN(), "no difference could be evaluated: the neighbourhood leaves the domain"
+	}
+	return d
+}
+
+func step(x, v []float64, h float64) []float64 {
+	y := make([]float64, len(x))
+	for i := range y {
+		y[i] = x[i] + float64(h*v[i])
+	}
+	return y
+}
+
+// random returns a direction with entries of size about 1, none of which vanishes.
+func random(rng *rand.Rand, n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = math.Copysign(0.5+rng.Float64()/2, rng.Float64()-0.5)
+	}
+	return v
+}

@@ -1,0 +1,66 @@
+package studies
+
+import (
+	"embed"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+//go:embed *.toml data
+var gallery embed.FS
+
+// GalleryFolder is the path under which the gallery studies are known.
+const GalleryFolder = "studies"
+
+// Gallery lists the names of the gallery studies.
+func Gallery() []string {
+	entries, err := fs.Glob(gallery, "*.toml")
+	if err != nil {
+		panic(err) // the pattern is right
+	}
+	for i, e := range entries {
+		entries[i] = strings.TrimSuffix(e, ".toml")
+	}
+	return entries
+}
+
+// Open reads the study that a command line names. A name without slash and suffix is that of an
+// gallery study; anything else is a path. A path of the form studies/NAME.toml finds the gallery
+// study where there is no such file, so that files on the disk override the gallery.
+func Open(arg string) (*Study, error) {
+	if isGalleryName(arg) {
+		return openEmbedded(arg+".toml", arg)
+	}
+	if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) {
+		if dir, base := path.Split(filepath.ToSlash(arg)); dir == GalleryFolder+"/" {
+			if _, err := fs.Stat(gallery, base); err == nil {
+				return openEmbedded(base, arg)
+			}
+		}
+	}
+	return ReadFile(arg)
+}
+
+func isGalleryName(arg string) bool {
+	return !strings.ContainsAny(arg, `/\.`)
+}
+
+func openEmbedded(base, arg string) (*Study, error) {
+	if _, err := fs.Stat(gallery, base); err != nil {
+		e := (&Error{File: arg, Message: "no study of this name is built in"}).hint("lensir-study list shows them; a file needs its path, such as ./%s.toml", arg)
+		if near := nearest(arg, Gallery()); near != "" {
+			e = e.hint("did you mean %q?", near)
+		}
+		return nil, e
+	}
+	return read(files{fsys: gallery, display: func(p string) string { return path.Join(GalleryFolder, p) }}, base)
+}
+
+// Stem is the name of a study by the argument that opened it: the file's name without its suffix.
+func Stem(arg string) string {
+	return strings.TrimSuffix(path.Base(filepath.ToSlash(arg)), ".toml")
+}

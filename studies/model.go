@@ -1,0 +1,338 @@
+package studies
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/graph/formula"
+	"github.com/lensir/lensir-study/graph/op"
+)
+
+// Model is a study as programs: typed and lowered once, for all points of the sweep.
+//
+// The inputs of every program are the blocks of the state (of none but Start and Constants), then
+// the parameters, then the constants and data, each under its name in the study.
+type Model struct {
+	Study *Study
+	// State is the type of each block, inferred from the start.
+	State []graph.Type
+	// Starts are z₀(θ), one program for each branch; the first is that of [state].
+	Starts []*graph.Program
+	// Equations is R(z, θ) of a root and G(z, θ) of a fixed point.
+	Equations *graph.Program
+	// Residual is R(z, θ); of a fixed point, z − G(z, θ).
+	Residual *graph.Program
+	// Objectives has one scalar output for each objective.
+	Objectives *graph.Program
+	// Constants are the declared q, L_z and L_theta; nil where they are estimated or not asked for.
+	Constants *graph.Program
+
+	defines map[string]*namedFormula
+	used    map[string]bool
+}
+
+// namedFormula is a definition, parsed.
+type namedFormula struct {
+	Definition
+	parsed *formula.Formula
+}
+
+// Compile types and lowers a study. The error is an *Error with the formula's place in the file.
+func Compile(s *Study) (*Model, error) {
+	m := &Model{Study: s, defines: map[string]*namedFormula{}, used: map[string]bool{}}
+	for _, d := range s.Define {
+		parsed, err := parse(d.Formula)
+		if err != nil {
+			return nil, err
+		}
+		m.defines[d.Name] = &namedFormula{d, parsed}
+	}
+	if err := m.checkCircles(); err != nil {
+		return nil, err
+	}
+	if err := m.lowerStarts(); err != nil {
+		return nil, err
+	}
+	if err := m.lowerEquations(); err != nil {
+		return nil, err
+	}
+	var err error
+	if m.Objectives, err = m.lower("objective", true, s.Objective, func(i int, t graph.Type) (string, string) {
+		if !t.Equal(graph.Scalar) {
+			return fmt.Sprintf("objective %s is %v, want a scalar", s.Objective[i].Name, t), "sum(…), mean(…) or an index makes a scalar"
+		}
+		return "", ""
+	}); err != nil {
+		return nil, err
+	}
+	if b := s.Bounds; b != nil && b.Declared {
+		declared := []Definition{{"q", b.Q, b.Q.Place}, {"L_z", b.LZ, b.LZ.Place}, {"L_theta", b.LTheta, b.LTheta.Place}}
+		if m.Constants, err = m.lower("constants", false, declared, func(i int, t graph.Type) (string, string) {
+			if !t.Equal(graph.Scalar) {
+				return fmt.Sprintf("%s is %v, want a scalar", declared[i].Name, t), ""
+			}
+			return "", ""
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return m, m.checkUsed()
+}
+
+// Programs lists the programs of the model, with what each is.
+func (m *Model) Programs() []*graph.Program {
+	programs := append(slices.Clone(m.Starts), m.Equations)
+	if m.Residual != m.Equations {
+		programs = append(programs, m.Residual)
+	}
+	programs = append(programs, m.Objectives)
+	if m.Constants != nil {
+		programs = append(programs, m.Constants)
+	}
+	return programs
+}
+
+func parse(f Formula) (*formula.Formula, error) {
+	parsed, err := formula.Parse(f.Text)
+	return parsed, f.locate(err)
+}
+
+// locate turns an error of a formula into one with its place in the file.
+func (f Formula) locate(err error) error {
+	var e *formula.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	return f.Errorf(e.Offset, e.Offset+e.Length, e.Hint, "%s", e.Message)
+}
+
+// whole makes an error about the whole formula.
+func (f Formula) whole(hint, format string, args ...any) *Error {
+	return f.Errorf(0, len(f.Text), hint, format, args...)
+}
+
+// checkCircles refuses definitions that lead back to themselves.
+func (m *Model) checkCircles() error {
+	done := map[string]bool{}
+	var visit func(name string, path []string) error
+	visit = func(name string, path []string) error {
+		d, ok := m.defines[name]
+		if !ok || done[name] {
+			return nil
+		}
+		if k := slices.Index(path, name); k >= 0 {
+			circle := strings.Join(append(path[k:], name), " → ")
+			return d.Place.errorf("define."+name, "the definitions go in a circle: %s", circle).hint("a definition may use the ones that do not use it")
+		}
+		for _, n := range d.parsed.FreeNames() {
+			if err := visit(n.Name, append(slices.Clone(path), name)); err != nil {
+				return err
+			}
+		}
+		done[name] = true
+		return nil
+	}
+	for _, d := range m.Study.Define {
+		if err := visit(d.Name, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkUsed refuses definitions that nothing reads: a formula that does nothing is a mistake.
+func (m *Model) checkUsed() error {
+	for _, d := range m.Study.Define {
+		if !m.used[d.Name] {
+			return d.Place.errorf("define."+d.Name, "%q is defined and never used", d.Name).hint("use it in a formula, or remove the line")
+		}
+	}
+	return nil
+}
+
+func (m *Model) lowerStarts() error {
+	s := m.Study
+	var blocks []Definition
+	for _, b := range s.State {
+		blocks = append(blocks, Definition{b.Name, b.Start, b.Place})
+	}
+	p, err := m.lower("start", false, blocks, func(int, graph.Type) (string, string) { return "", "" })
+	if err != nil {
+		return err
+	}
+	m.Starts, m.State = []*graph.Program{p}, p.OutputTypes()
+	for _, branch := range s.Branches {
+		for i := range blocks {
+			blocks[i].Formula = branch.Starts[i]
+		}
+		p, err := m.lower("start_"+branch.Name, false, blocks, func(i int, t graph.Type) (string, string) {
+			return mismatch(fmt.Sprintf("the start of %s in branch %s", blocks[i].Name, branch.Name), t, blocks[i].Name, m.State[i])
+		})
+		if err != nil {
+			return err
+		}
+		m.Starts = append(m.Starts, p)
+	}
+	return nil
+}
+
+// mismatch says that a formula does not have the type of a block, or nothing if it has.
+func mismatch(what string, have graph.Type, block string, want graph.Type) (message, hint string) {
+	if have.Equal(want) {
+		return "", ""
+	}
+	return fmt.Sprintf("%s is %v, but block %s of the state is %v", what, have, block, want),
+		"the start of a block says its shape; arrays are made by zeros(n), rows(b, n) or a literal"
+}
+
+func (m *Model) lowerEquations() error {
+	s := m.Study
+	var err error
+	if s.Kind == FixedPoint {
+		m.Equations, err = m.lower("G", true, s.Equations, func(i int, t graph.Type) (string, string) {
+			return mismatch("G for "+s.Equations[i].Name, t, s.State[i].Name, m.State[i])
+		})
+		if err == nil {
+			m.Residual = residualOf(m.Equations, len(s.State))
+		}
+		return err
+	}
+	if m.Equations, err = m.lower("R", true, s.Equations, func(int, graph.Type) (string, string) { return "", "" }); err != nil {
+		return err
+	}
+	m.Residual = m.Equations
+	unknowns, equations := 0, 0
+	for _, t := range m.State {
+		unknowns += t.Len()
+	}
+	for _, t := range m.Equations.OutputTypes() {
+		equations += t.Len()
+	}
+	if unknowns != equations {
+		last := s.Equations[len(s.Equations)-1]
+		return last.Formula.whole("[root] needs as many equations as [state] has entries", "%d equations for %d unknowns", equations, unknowns)
+	}
+	return nil
+}
+
+// residualOf writes z − G(z, θ).
+func residualOf(g *graph.Program, blocks int) *graph.Program {
+	b := graph.NewBuilder("R")
+	inputs := make([]graph.Value, len(g.Inputs))
+	for i, in := range g.Inputs {
+		inputs[i] = b.Input(in.Name, in.Type)
+	}
+	outputs := b.Inline(g, inputs...)
+	for i := range blocks {
+		outputs[i] = b.Emit(op.Sub, nil, inputs[i], outputs[i])
+	}
+	return b.BuildNamed(g.OutputNames, outputs...)
+}
+
+// lower writes the program of some formulas. check says what is wrong with the type of one, and a hint.
+func (m *Model) lower(name string, withState bool, formulas []Definition, check func(i int, t graph.Type) (message, hint string)) (*graph.Program, error) {
+	l := &lowering{Model: m, b: graph.NewBuilder(name), scope: formula.Scope{}, withState: withState}
+	s := m.Study
+	if withState {
+		for i, block := range s.State {
+			l.scope[block.Name] = l.b.Input(block.Name, m.State[i])
+		}
+	}
+	for _, list := range [][]Quantity{s.Parameters, s.Constants, s.Data} {
+		for _, q := range list {
+			l.scope[q.Name] = l.b.Input(q.Name, graph.F64(q.Value.Shape...))
+		}
+	}
+	var names []string
+	var outputs []graph.Value
+	for i, d := range formulas {
+		v, err := l.formula(d)
+		if err != nil {
+			return nil, err
+		}
+		if message, hint := check(i, l.b.Type(v)); message != "" {
+			return nil, d.Formula.whole(hint, "%s", message)
+		}
+		names, outputs = append(names, d.Name), append(outputs, v)
+	}
+	return l.b.BuildNamed(names, outputs...), nil
+}
+
+// lowering writes one program: definitions are lowered when a formula first reads them, outside of
+// every conditional arm.
+type lowering struct {
+	*Model
+	b         *graph.Builder
+	scope     formula.Scope
+	withState bool
+}
+
+func (l *lowering) formula(d Definition) (graph.Value, error) {
+	parsed, err := parse(d.Formula)
+	if err != nil {
+		return graph.None, err
+	}
+	return l.lowerParsed(d.Formula, parsed)
+}
+
+func (l *lowering) lowerParsed(f Formula, parsed *formula.Formula) (graph.Value, error) {
+	for _, n := range parsed.FreeNames() {
+		if _, ok := l.scope[n.Name]; ok {
+			continue
+		}
+		if d, ok := l.defines[n.Name]; ok {
+			l.used[n.Name] = true
+			v, err := l.lowerParsed(d.Formula, d.parsed)
+			if err != nil {
+				return graph.None, err
+			}
+			l.b.Name(v, d.Name)
+			l.scope[d.Name] = v
+			continue
+		}
+		if !l.withState && slices.ContainsFunc(l.Study.State, func(b Block) bool { return b.Name == n.Name }) {
+			return graph.None, f.Errorf(n.Offset, n.Offset+len(n.Name), "it may use constants, data and parameters",
+				"%q is the state, which this formula cannot read", n.Name)
+		}
+		hint := "names come from [constants], [data], [parameters], [define] and [state]"
+		if near := nearest(n.Name, l.names()); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return graph.None, f.Errorf(n.Offset, n.Offset+len(n.Name), hint, "unknown name %q", n.Name)
+	}
+	section, name, _ := strings.Cut(f.Key, ".")
+	l.b.SetOrigin(fmt.Sprintf("[%s] %s", section, name))
+	v, err := parsed.Lower(l.b, l.scope)
+	if err == nil && l.b.Type(v).DType != graph.Float64 {
+		return graph.None, f.whole("c ? 1 : 0 makes a number of a condition", "the formula is %v, want float64", l.b.Type(v))
+	}
+	return v, f.locate(err)
+}
+
+// names lists what a formula could have meant.
+func (l *lowering) names() []string {
+	var names []string
+	for name := range l.scope {
+		names = append(names, name)
+	}
+	for name := range l.defines {
+		names = append(names, name)
+	}
+	return slices.Sorted(slices.Values(names))
+}
+
+// Differentiated lists the inputs of a program of the model with respect to which it is
+// differentiated: the state, if it reads it, and the parameters.
+func (m *Model) Differentiated(p *graph.Program) []int {
+	var wrt []int
+	for i, in := range p.Inputs {
+		if slices.ContainsFunc(m.Study.State, func(b Block) bool { return b.Name == in.Name }) ||
+			slices.ContainsFunc(m.Study.Parameters, func(q Quantity) bool { return q.Name == in.Name }) {
+			wrt = append(wrt, i)
+		}
+	}
+	return wrt
+}
