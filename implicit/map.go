@@ -119,3 +119,17 @@ func (f *Map) Joint(value, z, theta []float64) (*Derivative, error) {
 	}
 	return f.byBoth, f.byBoth.At(value, f.set(z, theta))
 }
+
+// Branches returns the strict branch that every piecewise operation of f takes at (z, θ), entry by
+// entry; see graph.Branches. It is empty for a map without such operations.
+func (f *Map) Branches(z, theta []float64) ([]int, error) {
+	values, err := graph.Trace(f.p, f.set(z, theta)...)
+	if err != nil {
+		return nil, err
+	}
+	var labels []int
+	for _, b := range graph.Branches(f.p, values) {
+		labels = append(labels, b.Labels...)
+	}
+	return labels, nil
+}

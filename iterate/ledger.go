@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/lensir/lensir-study/bounds"
 	"github.com/lensir/lensir-study/graph"
@@ -167,6 +168,9 @@ func (c *comparison) constants() error {
 	if m == 0 {
 		return nil
 	}
+	if err := c.oneBranch(); err != nil || c.Failed != "" {
+		return err
+	}
 	gz := func(z []float64) ([]float64, error) {
 		a := make([]float64, m*m)
 		return a, c.g.StateJacobian(a, nil, z, c.theta)
@@ -214,6 +218,35 @@ func (c *comparison) constants() error {
 		c.Failed = fmt.Sprintf("G(D) is not within D: a point of D is mapped to distance %.6g, beyond the radius %.6g", farthest.Value, c.Radius)
 	}
 	return err
+}
+
+// branchSamples is how many points of D are asked for the branches that G takes there.
+const branchSamples = 64
+
+// oneBranch looks for a point of D at which a piecewise operation of G takes another branch than at
+// z*: between the two G is not C², whatever its pieces are.
+func (c *comparison) oneBranch() error {
+	here, err := c.g.Branches(c.root.Z, c.theta)
+	if err != nil || len(here) == 0 {
+		return err
+	}
+	z := make([]float64, len(c.root.Z))
+	for range branchSamples {
+		c.ball.Interior(z, c.rng)
+		there, err := c.g.Branches(z, c.theta)
+		var f *graph.Failure
+		if errors.As(err, &f) {
+			continue // a domain violation is the business of the estimates
+		}
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(here, there) {
+			c.Failed = "G is not C² on D: it takes one branch at z* and another elsewhere in D; a smaller radius may avoid the boundary"
+			return nil
+		}
+	}
+	return nil
 }
 
 // refute notes a point of D at which a declared constant is exceeded by more than rounding.

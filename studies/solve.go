@@ -147,7 +147,9 @@ func (s *Solver) branch(out *Outcome, branch string, start *implicit.Map, theta 
 	row := results.Row{Branch: branch, Ending: ending}
 	if err == nil {
 		s.putGradients(&row.Fields, gradients)
-		s.putArrays(out.Record, branch, root, sensitivity, gradients)
+		if err := s.putArrays(out.Record, branch, root, theta, sensitivity, gradients); err != nil {
+			return err
+		}
 		s.putSensitivities(out.Record, branch, "exact", -1, ending, sensitivity.S)
 	}
 	putEvidence(&row.Fields, root, gradients)
@@ -277,7 +279,9 @@ func putEvidence(f *results.Fields, root *implicit.Root, gradients []implicit.Gr
 	}
 }
 
-func (s *Solver) putArrays(r *results.Record, branch string, root *implicit.Root, d *implicit.Sensitivity, gradients []implicit.Gradient) {
+// putArrays adds the state, its Jacobian, the gradients and adjoints, and the strict branches that
+// the equations take at the root.
+func (s *Solver) putArrays(r *results.Record, branch string, root *implicit.Root, theta []float64, d *implicit.Sensitivity, gradients []implicit.Gradient) error {
 	name := func(parts string) string {
 		if branch == "" {
 			return parts
@@ -298,6 +302,15 @@ func (s *Solver) putArrays(r *results.Record, branch string, root *implicit.Root
 			results.Array{Name: name("d" + objective), Shape: []int{p}, Data: g.Gradient},
 			results.Array{Name: name("lambda_" + objective), Shape: []int{m}, Data: g.Lambda})
 	}
+	labels, err := s.equations.Branches(root.Z, theta)
+	if len(labels) > 0 {
+		branches := make([]float64, len(labels))
+		for i, l := range labels {
+			branches[i] = float64(l)
+		}
+		r.Arrays = append(r.Arrays, results.Array{Name: name("branches"), Shape: []int{len(labels)}, Data: branches})
+	}
+	return err
 }
 
 // maxSensitivities is the largest Jacobian that the long table writes out; larger ones are arrays only.
