@@ -249,8 +249,10 @@ func largest(p *graph.Program, inputs []*graph.Tensor) float64 {
 // near compares two sums that differ by rounding alone.
 func near(x, y, size float64, p *graph.Program) bool {
 	unit := 0x1p-53
-	if slices.ContainsFunc(p.Nodes, func(n graph.Node) bool { return n.Type.DType == graph.Float32 }) {
-		unit = 0x1p-24
+	for v := range p.NumValues() {
+		if p.Type(graph.Value(v)).DType == graph.Float32 {
+			unit = 0x1p-24
+		}
 	}
 	return math.Abs(x-y) <= 1e4*unit*size+1e-300 || math.Abs(x-y) <= unit*math.SmallestNonzeroFloat32
 }
