@@ -219,10 +219,10 @@ func (c *callSite) whole(i, lo int, what string) (int, *Error) {
 	}
 	n, ok := x.whole()
 	if !ok {
-		return 0, c.fault(i, "", "%s of %s is a whole number", what, c.function.Name)
+		return 0, c.fault(i, "", "%s: %s is a whole number known from the text", c.function.Name, what)
 	}
 	if n < lo || n > graph.MaxEntries {
-		return 0, c.fault(i, "", "%s of %s is out of range: %d", what, c.function.Name, n)
+		return 0, c.fault(i, "", "%s: %s is out of range: %d", c.function.Name, what, n)
 	}
 	return n, nil
 }

@@ -79,7 +79,9 @@ func (l *lowerer) protect(g guard, o *graph.Op, args []graph.Value) []graph.Valu
 		} else {
 			instead = l.fill(t.DType, t.Shape, int64(safe))
 		}
-		args[i] = l.b.Emit(op.Select, nil, condition, v, instead)
+		if instead != v {
+			args[i] = l.b.Emit(op.Select, nil, condition, v, instead)
+		}
 	}
 	return args
 }

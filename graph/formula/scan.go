@@ -51,6 +51,7 @@ type bracket struct {
 	tight  int // signs and powers, until the next looser operator
 	nots   int // !, which binds looser than *
 	arms   int // ?, until the next comma
+	colons int
 }
 
 type bracketUse uint8
@@ -287,6 +288,8 @@ func (s *scanner) side(text string) *Error {
 		r = refusal{"a number has no underscores", "write its digits without them"}
 	case last == "0" && strings.ContainsRune("xXbBoO", rune(text[0])):
 		r.hint = "numbers are decimal"
+	case functionNamed(last) != nil:
+		r.hint = "write " + functionNamed(last).Signature
 	case !isDigit(text[0]) && text[0] != '.':
 		r.hint = fmt.Sprintf("for a product, write %s * %s", shorten(last), shorten(text))
 	}
@@ -331,6 +334,9 @@ func (s *scanner) operator(r rune, size int) *Error {
 		if s.last() == "?" {
 			return s.fault(s.at, 1, refusal{"the first arm is missing", "write c ? a : b"})
 		}
+		if top.colons++; top.use == index && top.colons > top.arms+1 {
+			return s.fault(s.at, 1, refusedPairs["::"])
+		}
 		s.reset(top, true)
 	case '<', '>':
 		s.reset(top, true)
@@ -362,7 +368,11 @@ func (s *scanner) operator(r rune, size int) *Error {
 // refuse says why a character begins no token.
 func (s *scanner) refuse(r rune, size int) *Error {
 	if r == '\'' && s.operand && s.at > 0 && !unicode.IsSpace(rune(s.text[s.at-1])) {
-		return s.fault(s.at, 1, refusal{"there is no '", fmt.Sprintf("write transpose(%s)", shorten(s.last()))})
+		hint := "write transpose(A)"
+		if last := s.last(); last != ")" && last != "]" {
+			hint = fmt.Sprintf("write transpose(%s)", shorten(last))
+		}
+		return s.fault(s.at, 1, refusal{"there is no '", hint})
 	}
 	if refused, ok := refusedRunes[r]; ok {
 		return s.fault(s.at, size, refused)
