@@ -61,6 +61,9 @@ func TestTornLog(t *testing.T) {
 			t.Fatalf("cut at %d: read %d of %d records, %q, %v", cut, len(records), lines, notes, err)
 		}
 		l := openLog(t, dir, testKey)
+		if got, _ := os.ReadFile(path); string(got) != string(whole[:strings.LastIndex(string(whole[:cut]), "\n")+1]) {
+			t.Fatalf("cut at %d: the opened log holds\n%s", cut, got)
+		}
 		for i := range 3 {
 			p := point(string(rune('1' + i)))
 			if _, found := l.Find(p); found != (i < lines) {

@@ -257,6 +257,14 @@ func TestAxesHoldTheirData(t *testing.T) {
 	})
 }
 
+func TestLogOfSubnormals(t *testing.T) {
+	for x, want := range map[float64]float64{5e-324: -323.30621534311575, 1e-310: -310, 1: 0, 1e300: 300, 1000: 3} {
+		if got := log10(x); math.Abs(got-want) > 1e-12*math.Abs(want) {
+			t.Errorf("log10(%v) = %v, want %v", x, got, want)
+		}
+	}
+}
+
 func TestSymbols(t *testing.T) {
 	for name, want := range map[string]string{
 		"q": italic("q"), "theta": italic("θ"), "L_theta": italic("L") + sub("θ"), "learning_rate": italic("learning_rate"),
