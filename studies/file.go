@@ -124,11 +124,14 @@ func (f files) text(name string) (*source, *Error) {
 func newSource(name, text string) (*source, *Error) {
 	src := &source{name: name, text: strings.TrimPrefix(text, "\ufeff")}
 	for i, r := range src.text {
+		broken := r == 0
 		if r == utf8.RuneError {
-			if _, width := utf8.DecodeRuneInString(src.text[i:]); width == 1 {
-				return nil, src.place(i, i+1).errorf("", "the file is not UTF-8 text: byte 0x%02x", src.text[i]).
-					hint("save it as UTF-8")
-			}
+			_, width := utf8.DecodeRuneInString(src.text[i:])
+			broken = width == 1
+		}
+		if broken {
+			return nil, src.place(i, i+1).errorf("", "the file is not UTF-8 text: byte 0x%02x", src.text[i]).
+				hint("save it as UTF-8")
 		}
 	}
 	return src, nil
