@@ -52,6 +52,7 @@ var badStudies = []struct{ name, text string }{
 	{"broken TOML: an integer too large", constant("12345678901234567890")},
 	{"broken TOML: an escape", sub(`J = "E"`, `J = "\q"`)},
 	{"not UTF-8", sub(`J = "E"`, "J = \"\xff\"")},
+	{"not text: a NUL", "x\x00" + minimal},
 	{"list of tables", minimal + "[[sweep]]\n"},
 	{"nested too deep", constant(strings.Repeat("[", 40) + strings.Repeat("]", 40))},
 	{"dotted too deep", constant("1\n" + strings.Repeat("a.", 50) + "a = 1")},

@@ -51,6 +51,15 @@ func (o Overlay) Open(name string) (fs.File, error) {
 	return f, err
 }
 
+// Stat describes the file in Over, or else in Under, without opening it where it can.
+func (o Overlay) Stat(name string) (fs.FileInfo, error) {
+	info, err := fs.Stat(o.Over, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fs.Stat(o.Under, name)
+	}
+	return info, err
+}
+
 // files is where a study and its data come from.
 type files struct {
 	fsys    fs.FS
@@ -66,16 +75,10 @@ func (f files) load(name string) ([]byte, *Error) {
 	if !fs.ValidPath(name) {
 		return nil, fail("not a path below the folder that is read from")
 	}
-	file, err := f.fsys.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fail("no such file")
-	}
-	if err != nil {
-		return nil, fail("cannot be opened: %s", cause(err))
-	}
-	defer file.Close()
-	info, err := file.Stat()
+	info, err := fs.Stat(f.fsys, name) // before it is opened: opening a pipe waits for its writer
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fail("no such file")
 	case err != nil:
 		return nil, fail("cannot be read: %s", cause(err))
 	case info.IsDir():
@@ -85,6 +88,11 @@ func (f files) load(name string) ([]byte, *Error) {
 	case info.Size() > maxFileBytes:
 		return nil, fail("has %d bytes; the most is %d", info.Size(), maxFileBytes)
 	}
+	file, err := f.fsys.Open(name)
+	if err != nil {
+		return nil, fail("cannot be opened: %s", cause(err))
+	}
+	defer file.Close()
 	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
 	if err != nil {
 		return nil, fail("cannot be read: %s", cause(err))
@@ -116,11 +124,14 @@ func (f files) text(name string) (*source, *Error) {
 func newSource(name, text string) (*source, *Error) {
 	src := &source{name: name, text: strings.TrimPrefix(text, "\ufeff")}
 	for i, r := range src.text {
+		broken := r == 0
 		if r == utf8.RuneError {
-			if _, width := utf8.DecodeRuneInString(src.text[i:]); width == 1 {
-				return nil, src.place(i, i+1).errorf("", "the file is not UTF-8 text: byte 0x%02x", src.text[i]).
-					hint("save it as UTF-8")
-			}
+			_, width := utf8.DecodeRuneInString(src.text[i:])
+			broken = width == 1
+		}
+		if broken {
+			return nil, src.place(i, i+1).errorf("", "the file is not UTF-8 text: byte 0x%02x", src.text[i]).
+				hint("save it as UTF-8")
 		}
 	}
 	return src, nil

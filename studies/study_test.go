@@ -648,19 +648,20 @@ func TestSchemaDefaults(t *testing.T) {
 	}
 }
 
-// FuzzRead wants no panic from any text, errors of the right type, and points from what reads.
+// FuzzRead wants no panic from any text and setting, errors of the right type, and points from what reads.
 func FuzzRead(f *testing.F) {
 	for _, bad := range badStudies {
-		f.Add(bad.text)
+		f.Add(bad.text, "M=2")
 	}
 	for _, name := range []string{"contraction.toml", "layer.toml"} {
 		text, err := os.ReadFile("testdata/" + name)
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(string(text))
+		f.Add(string(text), "implicit.tolerance=1e-3")
+		f.Add(string(text), "sweep.grid.q=[1, 2]")
 	}
-	f.Fuzz(func(t *testing.T, text string) {
+	f.Fuzz(func(t *testing.T, text, setting string) {
 		s, err := tryText(text)
 		if err != nil {
 			var one *Error
@@ -679,6 +680,10 @@ func FuzzRead(f *testing.F) {
 		}
 		if again.Point(s.Sweep.Len()-1).ID(1, 1) != p.ID(1, 1) {
 			t.Fatal("the title changes the identity")
+		}
+		var one *Error
+		if _, err := Apply(s, []string{setting, setting}); err != nil && !errors.As(err, &one) {
+			t.Fatalf("the error %v is a %T", err, err)
 		}
 	})
 }
