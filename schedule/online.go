@@ -16,11 +16,12 @@ import "unsafe"
 type Online struct {
 	limit, slots int
 
-	reverser            // after the stop; before it, live is the newest state
-	kept     []levelled // levels descend, those before the newest snapshot at least
-	spare    []levelled // dispensable snapshots, by position, all between two neighbours in kept
-	state    int
-	forward  Counts // the prediction, made when the chain stops
+	reverser // after the stop; before it, live is the newest state
+	// The next two grow to d entries together.
+	kept    []levelled // levels descend, those before the newest snapshot at least
+	spare   []levelled // dispensable snapshots, by position, all between two neighbours in kept
+	state   int
+	forward Counts // the prediction, made when the chain stops
 }
 
 type levelled struct {
@@ -42,10 +43,7 @@ func NewOnline(limit, slots int) (*Online, error) {
 		return nil, err
 	}
 	s := &Online{limit: limit, slots: slots}
-	n := min(slots, limit)
-	s.reserve(n)
-	s.kept = make([]levelled, 0, n)
-	s.spare = make([]levelled, 0, n)
+	s.reserve(min(slots, limit))
 	s.Reset()
 	return s, nil
 }
@@ -64,7 +62,7 @@ func (s *Online) Steps() int {
 
 func (s *Online) RecordBytes() int64 {
 	n := min(s.slots, s.limit)
-	return reverserBytes(n) + 2*int64(n)*int64(unsafe.Sizeof(levelled{}))
+	return reverserBytes(n) + int64(n)*int64(unsafe.Sizeof(levelled{}))
 }
 
 func (s *Online) Reset() {
@@ -142,9 +140,8 @@ func (s *Online) makeRoom() (freed int, slot int32, ok bool) {
 	freed = -1
 	level := 0
 	switch top := len(s.kept) - 1; {
-	case len(s.free) > 0:
-		slot = s.free[len(s.free)-1]
-		s.free = s.free[:len(s.free)-1]
+	case s.available() > 0:
+		slot = s.take()
 	case len(s.spare) > 0:
 		last := s.spare[len(s.spare)-1]
 		freed, slot = last.at, last.slot

@@ -87,7 +87,8 @@ func split(n, d int) int {
 // snapshots, such as those that [Online] has placed.
 type reverser struct {
 	frames []snapshot // by position, ascending
-	free   []int32    // empty slots, the next one last
+	free   []int32    // empty slots that were used before, the next one last
+	fresh  int        // slots from this one on were never used
 	end    int        // the step to reverse next
 	live   int        // the live state
 	phase  int
@@ -104,20 +105,28 @@ const (
 	reverserReturn        // nothing is live
 )
 
-// reserve empties slots 0 to n−1 and makes room for as many snapshots.
+// reserve makes room for n snapshots.
 func (r *reverser) reserve(n int) {
 	r.frames = make([]snapshot, 0, n)
-	r.free = make([]int32, n)
-	r.empty()
+	r.free = make([]int32, 0, n)
 }
 
 // empty empties all slots.
-func (r *reverser) empty() {
-	r.frames = r.frames[:0]
-	r.free = r.free[:cap(r.free)]
-	for i := range r.free {
-		r.free[i] = int32(len(r.free) - 1 - i)
+func (r *reverser) empty() { r.frames, r.free, r.fresh = r.frames[:0], r.free[:0], 0 }
+
+// available returns the number of empty slots.
+func (r *reverser) available() int { return cap(r.frames) - r.fresh + len(r.free) }
+
+// take returns an empty slot. There must be one.
+func (r *reverser) take() int32 {
+	top := len(r.free) - 1
+	if top < 0 {
+		r.fresh++
+		return int32(r.fresh - 1)
 	}
+	slot := r.free[top]
+	r.free = r.free[:top]
+	return slot
 }
 
 // reverserBytes returns the size of what reserve makes.
@@ -142,14 +151,13 @@ func (r *reverser) next() (Action, bool) {
 			r.end = r.live
 			return Action{RecordReverse, 0, r.live, r.live + 1}, true
 		}
-		slot := r.free[len(r.free)-1]
-		r.free = r.free[:len(r.free)-1]
+		slot := r.take()
 		r.frames = append(r.frames, snapshot{r.live, slot})
 		r.phase = reverserSplit
 		return Action{Save, slot, r.live, r.live}, true
 	case reverserSplit:
 		from := r.frames[top].at
-		r.live = from + split(r.end-from, len(r.free)+1)
+		r.live = from + split(r.end-from, r.available()+1)
 		r.phase = reverserArrive
 		return Action{Advance, 0, from, r.live}, true
 	}

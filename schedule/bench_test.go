@@ -1,0 +1,111 @@
+package schedule
+
+import (
+	"context"
+	"testing"
+)
+
+// nothing is a chain whose steps cost nothing.
+type nothing struct{}
+
+func (nothing) StateLen(int) int                                   { return 1 }
+func (nothing) TapeLen(int) int                                    { return 0 }
+func (nothing) Advance(int, []float64, []float64) error            { return nil }
+func (nothing) Record(int, []float64, []float64, []float64) error  { return nil }
+func (nothing) Reverse(int, []float64, []float64, []float64) error { return nil }
+
+// BenchmarkRunnerOverhead reverses 10⁶ empty steps. ns/action is the time over all that was done: replays, records, reverses,
+// writes and reads, each counted as one.
+func BenchmarkRunnerOverhead(b *testing.B) {
+	const steps, slots = 1_000_000, 20
+	store, _ := NewStoreAll(steps)
+	uniform, _ := NewUniform(steps, 50_000)
+	tape, _ := NewUniformTape(steps, 1000)
+	binomial, _ := NewBinomial(steps, slots, -1)
+	revolve, _ := NewRevolve(steps, slots)
+	online, _ := NewOnline(steps, slots)
+	for _, s := range []Schedule{store, uniform, tape, binomial, revolve, online} {
+		b.Run(s.Name(), func(b *testing.B) {
+			r, err := NewRunner(nothing{}, s, Settings{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			sweep := Sweep{Start: []float64{1}, Gradient: []float64{0}, Seed: func(_, _ []float64) error { return nil }}
+			if s == Schedule(online) {
+				sweep.Until = func(int, []float64) (bool, error) { return false, nil }
+			}
+			b.ReportAllocs()
+			var actions int64
+			for b.Loop() {
+				res, err := r.Run(context.Background(), sweep)
+				if err != nil {
+					b.Fatal(err)
+				}
+				c := res.Counts
+				actions += c.Replays() + c.Records + c.Reverses + c.Writes + c.Reads
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(actions), "ns/action")
+		})
+	}
+}
+
+// BenchmarkStream makes the actions of a schedule without executing them.
+func BenchmarkStream(b *testing.B) {
+	binomial, _ := NewBinomial(1_000_000, 20, -1)
+	revolve, _ := NewRevolve(1_000_000, 20)
+	for _, s := range []Schedule{binomial, revolve} {
+		b.Run(s.Name(), func(b *testing.B) {
+			b.ReportAllocs()
+			actions := 0
+			for b.Loop() {
+				s.Reset()
+				for _, ok := s.Next(); ok; _, ok = s.Next() {
+					actions++
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(actions), "ns/action")
+		})
+	}
+}
+
+// BenchmarkLorenz reverses 10⁶ steps of Lorenz-63 with 20 snapshots and reports the time over that of its bare parts: the replays as a
+// plain loop of steps, and T bare records and reverses.
+func BenchmarkLorenz(b *testing.B) {
+	const steps, slots = 1_000_000, 20
+	s, _ := NewRevolve(steps, slots)
+	c := newLorenz()
+	c.dt = 1e-5
+	r, err := NewRunner(c, s, Settings{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	sweep := Sweep{Start: []float64{1, 1, 1}, Cotangent: []float64{1, 1, 1}, Gradient: make([]float64, 3)}
+	var whole, step, pair float64
+	for b.Loop() {
+		whole += seconds(func() {
+			if _, err := r.Run(context.Background(), sweep); err != nil {
+				b.Fatal(err)
+			}
+		})
+		step += seconds(func() {
+			x, next := []float64{1, 1, 1}, make([]float64, 3)
+			for j := 1; j <= steps; j++ {
+				c.Advance(j, x, next)
+				x, next = next, x
+			}
+		})
+		pair += seconds(func() {
+			x, next, tape := []float64{1, 1, 1}, make([]float64, 3), make([]float64, 3)
+			after, before := []float64{1, 1, 1}, make([]float64, 3)
+			for j := steps; j > 0; j-- {
+				c.Record(j, x, next, tape)
+				c.Reverse(j, tape, after, before)
+				after, before = before, after
+			}
+		})
+	}
+	replays := float64(s.Predict().Replays())
+	b.ReportMetric(whole/(replays/steps*step+pair), "whole/parts")
+	b.ReportMetric(step/float64(b.N)/steps*1e9, "ns/step")
+	b.ReportMetric(pair/float64(b.N)/steps*1e9, "ns/record+reverse")
+}
