@@ -100,15 +100,19 @@ func axpy(x vec, h float64, k vec) vec {
 }
 
 func (c *lorenz) Advance(_ int, state, next []float64) error {
-	x := vec(state)
-	k1 := c.field(x)
-	k2 := c.field(axpy(x, 0.5*c.dt, k1))
-	k3 := c.field(axpy(x, 0.5*c.dt, k2))
-	k4 := c.field(axpy(x, c.dt, k3))
-	h := c.dt / 6.0
-	for i := range 3 {
-		next[i] = x[i] + float64(h*(k1[i]+float64(2*k2[i])+float64(2*k3[i])+k4[i]))
-	}
+	half, h := 0.5*c.dt, c.dt/6.0
+	p, q, r := c.p[0], c.p[1], c.p[2]
+	x, y, z := state[0], state[1], state[2]
+	x1, y1, z1 := p*(y-x), float64(x*(q-z))-y, float64(x*y)-float64(r*z)
+	u, v, w := x+float64(half*x1), y+float64(half*y1), z+float64(half*z1)
+	x2, y2, z2 := p*(v-u), float64(u*(q-w))-v, float64(u*v)-float64(r*w)
+	u, v, w = x+float64(half*x2), y+float64(half*y2), z+float64(half*z2)
+	x3, y3, z3 := p*(v-u), float64(u*(q-w))-v, float64(u*v)-float64(r*w)
+	u, v, w = x+float64(c.dt*x3), y+float64(c.dt*y3), z+float64(c.dt*z3)
+	x4, y4, z4 := p*(v-u), float64(u*(q-w))-v, float64(u*v)-float64(r*w)
+	next[0] = x + float64(h*(x1+float64(2*x2)+float64(2*x3)+x4))
+	next[1] = y + float64(h*(y1+float64(2*y2)+float64(2*y3)+y4))
+	next[2] = z + float64(h*(z1+float64(2*z2)+float64(2*z3)+z4))
 	return nil
 }
 

@@ -19,30 +19,30 @@ func (b Bytes) Total() int64 {
 
 // sizes are what a run must know of a chain in order to reserve its buffers.
 type sizes struct {
-	steps       int
 	state, tape int // the largest state and tape
 	tapes       int // all tapes together
 	output      int // x_T
-	lastTape    int
-	// regular: all states but x_T have inner entries, and all tapes but the last one innerTape.
-	regular          bool
+	// All states below this one have inner entries, and all tapes innerTape: T in a chain whose lengths do not change, 0 in
+	// any other. The chain is then not asked again.
+	regular          int
 	inner, innerTape int
 }
 
 func measure(chain Chain, steps int) sizes {
-	z := sizes{steps: steps, inner: chain.StateLen(0), regular: true}
+	z := sizes{regular: steps, inner: chain.StateLen(0)}
 	z.state, z.output = z.inner, z.inner
-	if steps > 0 {
-		z.innerTape = chain.TapeLen(1)
-	}
 	for j := 1; j <= steps; j++ {
-		z.output, z.lastTape = chain.StateLen(j), chain.TapeLen(j)
-		if j < steps && (z.output != z.inner || z.lastTape != z.innerTape) {
-			z.regular = false
+		tape := chain.TapeLen(j)
+		z.output = chain.StateLen(j)
+		if j == 1 {
+			z.innerTape = tape
+		}
+		if j < steps && (z.output != z.inner || tape != z.innerTape) {
+			z.regular = 0
 		}
 		z.state = max(z.state, z.output)
-		z.tape = max(z.tape, z.lastTape)
-		z.tapes += z.lastTape
+		z.tape = max(z.tape, tape)
+		z.tapes += tape
 	}
 	return z
 }

@@ -45,7 +45,6 @@ func Plan(steps int, costs Costs, budget int64, disk int) (table []Candidate, be
 		return nil, 0, fmt.Errorf("%w: negative bytes or disk slots", ErrInput)
 	}
 	z := sizes{
-		steps: steps,
 		state: int(costs.StateBytes / 8), output: int(costs.StateBytes / 8),
 		tape: int(costs.TapeBytes / 8), tapes: steps * int(costs.TapeBytes/8),
 	}

@@ -16,10 +16,21 @@ func (p *profile) reset() { p.spans, p.max = p.spans[:0], 0 }
 
 // add counts one replay of steps from+1…to, where no step beyond those counted before is left out.
 func (p *profile) add(from, to int) {
-	if last := p.end(); last < to {
-		p.spans = append(p.spans, span{to, 0})
+	top := len(p.spans) - 1
+	if p.end() == from { // the common case of a first pass
+		p.max = max(p.max, 1)
+		if top >= 0 && p.spans[top].n == 1 {
+			p.spans[top].to = to
+		} else {
+			p.spans = append(p.spans, span{to, 1})
+		}
+		return
 	}
-	i := p.cut(len(p.spans)-1, to)
+	if p.end() < to {
+		p.spans = append(p.spans, span{to, 0})
+		top++
+	}
+	i := p.cut(top, to)
 	for ; i >= 0 && p.spans[i].to > from; i-- {
 		if start := p.start(i); start < from {
 			p.cut(i, from)

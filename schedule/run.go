@@ -160,23 +160,17 @@ func (r *Runner) checkSweep() error {
 
 // stateLen returns the length of x_j.
 func (r *Runner) stateLen(j int) int {
-	switch {
-	case !r.sizes.regular:
-		return r.chain.StateLen(j)
-	case j < r.sizes.steps:
+	if j < r.sizes.regular {
 		return r.sizes.inner
 	}
-	return r.sizes.output
+	return r.chain.StateLen(j)
 }
 
 func (r *Runner) tapeLen(j int) int {
-	switch {
-	case !r.sizes.regular:
-		return r.chain.TapeLen(j)
-	case j < r.sizes.steps:
+	if j < r.sizes.regular {
 		return r.sizes.innerTape
 	}
-	return r.sizes.lastTape
+	return r.chain.TapeLen(j)
 }
 
 func (r *Runner) run() error {
@@ -273,7 +267,7 @@ func (r *Runner) do(a Action) error {
 }
 
 func (r *Runner) advance(a Action) error {
-	if r.sizes.regular && a.To < r.sizes.steps && !r.settings.Poison && r.every == 0 {
+	if a.To < r.sizes.regular && !r.settings.Poison && r.every == 0 {
 		if err := r.advanceFast(a); err != nil {
 			return err
 		}
@@ -488,6 +482,10 @@ func (r *Runner) visit(j int, call string) error {
 	if r.every == 0 {
 		return nil
 	}
+	return r.compare(j, call)
+}
+
+func (r *Runner) compare(j int, call string) error {
 	return r.fidelity.visit(j, r.x[:r.stateLen(j)], call)
 }
 
