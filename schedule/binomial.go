@@ -43,7 +43,6 @@ func NewBinomial(steps, slots, budget int) (*Binomial, error) {
 		}
 	}
 	s := &Binomial{steps: steps, slots: slots, budget: budget}
-	s.frames = make([]binomialFrame, 0, s.Predict().PeakSlots)
 	s.Reset()
 	return s, nil
 }

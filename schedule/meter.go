@@ -1,5 +1,7 @@
 package schedule
 
+import "unsafe"
+
 // Bytes are logical bytes: the entries that a run holds, times eight, and the records of its schedule. They are
 // exact and the same on every machine. What the chain and the caller keep is not among them.
 type Bytes struct {
@@ -47,8 +49,8 @@ func measure(chain Chain, steps int) sizes {
 	return z
 }
 
-// slotRecord is the size of a slot's entry in the runner's table: a slice and a state number.
-const slotRecord = 32
+// slotRecord is the size of a slot's entry in the runner's table.
+const slotRecord = int64(unsafe.Sizeof(slot{}))
 
 // need returns the bytes of a run with the given peaks; records are those of its schedule.
 func (z sizes) need(slots, disk, tapes int, records int64) Bytes {

@@ -16,12 +16,11 @@ import "unsafe"
 type Online struct {
 	limit, slots int
 
-	reverser // after the stop; before it, live is the newest state
-	// The next two grow to d entries together.
-	kept    []levelled // levels descend, those before the newest snapshot at least
-	spare   []levelled // dispensable snapshots, by position, all between two neighbours in kept
-	state   int
-	forward Counts // the prediction, made when the chain stops
+	reverser            // after the stop; before it, live is the newest state
+	kept     []levelled // levels descend, those before the newest snapshot at least
+	spare    []levelled // dispensable snapshots, by position, all between two neighbours in kept
+	state    int
+	forward  Counts // the prediction, made when the chain stops
 }
 
 type levelled struct {
@@ -43,7 +42,7 @@ func NewOnline(limit, slots int) (*Online, error) {
 		return nil, err
 	}
 	s := &Online{limit: limit, slots: slots}
-	s.reserve(min(slots, limit))
+	s.reverser.slots = min(slots, limit)
 	s.Reset()
 	return s, nil
 }
@@ -130,7 +129,7 @@ func (s *Online) Next() (Action, bool) {
 		s.phase = reverserArrive
 		return Action{Back, 0, s.live, s.live}, true
 	default:
-		return s.next()
+		return s.reverser.Next()
 	}
 }
 
@@ -184,7 +183,7 @@ func (s *Online) predict(steps int) Counts {
 	}
 	end := steps - 1
 	for i := len(s.frames) - 1; i >= 0; i-- {
-		gap, slots := end-s.frames[i].at, cap(s.frames)-i
+		gap, slots := end-s.frames[i].at, s.reverser.slots-i
 		end -= gap
 		if gap == 0 {
 			continue

@@ -3,68 +3,66 @@ package schedule
 // profile holds how often each step that is not yet reversed has been replayed, as spans of equal counts. There are about
 // as many spans as snapshots, whatever the number of steps.
 type profile struct {
-	spans []span
+	spans []span // ascending; spans[0] is empty and ends at 0
 	max   int
 }
 
-type span struct {
-	to int // the span holds the steps up to this one, from the end of the span before
-	n  int
-}
+// span holds the steps up to to, from the end of the span before.
+type span struct{ to, n int }
 
-func (p *profile) reset() { p.spans, p.max = p.spans[:0], 0 }
+func (p *profile) reset() { p.spans, p.max = append(p.spans[:0], span{}), 0 }
 
-// add counts one replay of steps from+1…to, where no step beyond those counted before is left out.
+func (p *profile) end() int { return p.spans[len(p.spans)-1].to }
+
+// add counts one replay of steps from+1…to.
 func (p *profile) add(from, to int) {
-	top := len(p.spans) - 1
-	if p.end() == from { // the common case of a first pass
-		p.max = max(p.max, 1)
-		if top >= 0 && p.spans[top].n == 1 {
-			p.spans[top].to = to
+	last := p.spans[len(p.spans)-1]
+	switch {
+	case last.to == from: // a first pass
+		if last.n == 1 {
+			p.spans[len(p.spans)-1].to = to
 		} else {
 			p.spans = append(p.spans, span{to, 1})
 		}
+		p.max = max(p.max, 1)
 		return
-	}
-	if p.end() < to {
+	case last.to < to:
 		p.spans = append(p.spans, span{to, 0})
-		top++
 	}
-	i := p.cut(top, to)
-	for ; i >= 0 && p.spans[i].to > from; i-- {
-		if start := p.start(i); start < from {
-			p.cut(i, from)
+	i := len(p.spans) - 1
+	for p.spans[i-1].to >= to {
+		i--
+	}
+	if p.spans[i].to > to {
+		p.insert(i, to)
+	}
+	for ; p.spans[i].to > from; i-- {
+		if p.spans[i-1].to < from {
+			p.insert(i, from)
 			i++
 		}
 		p.spans[i].n++
 		p.max = max(p.max, p.spans[i].n)
 	}
-	if i >= 0 && p.spans[i].n == p.spans[i+1].n {
-		p.spans = append(p.spans[:i], p.spans[i+1:]...)
-	}
 }
 
-// cut ensures that a span at or below index i ends at step `at`, and returns its index.
-func (p *profile) cut(i, at int) int {
-	for i > 0 && p.start(i) >= at {
-		i--
+// insert divides span i at a step inside it; the part up to that step is span i.
+func (p *profile) insert(i, at int) {
+	p.spans = append(p.spans, span{})
+	for k := len(p.spans) - 1; k > i; k-- {
+		p.spans[k] = p.spans[k-1]
 	}
-	if p.spans[i].to != at {
-		p.spans = append(p.spans, span{})
-		copy(p.spans[i+1:], p.spans[i:])
-		p.spans[i].to = at
-	}
-	return i
+	p.spans[i].to = at
 }
 
 // truncate forgets the steps beyond end.
 func (p *profile) truncate(end int) {
-	for len(p.spans) > 0 && p.start(len(p.spans)-1) >= end {
-		p.spans = p.spans[:len(p.spans)-1]
+	top := len(p.spans) - 1
+	for top > 0 && p.spans[top-1].to >= end {
+		top--
 	}
-	if n := len(p.spans); n > 0 {
-		p.spans[n-1].to = min(p.spans[n-1].to, end)
-	}
+	p.spans = p.spans[:top+1]
+	p.spans[top].to = min(p.spans[top].to, end)
 }
 
 // last returns the count of the last step, if that is beyond the given one, and 0 otherwise.
@@ -73,18 +71,4 @@ func (p *profile) last(beyond int) int {
 		return 0
 	}
 	return p.spans[len(p.spans)-1].n
-}
-
-func (p *profile) end() int {
-	if len(p.spans) == 0 {
-		return 0
-	}
-	return p.spans[len(p.spans)-1].to
-}
-
-func (p *profile) start(i int) int {
-	if i == 0 {
-		return 0
-	}
-	return p.spans[i-1].to
 }

@@ -16,7 +16,7 @@ func NewRevolve(steps, slots int) (*Revolve, error) {
 		return nil, err
 	}
 	s := &Revolve{steps: steps, slots: slots}
-	s.reserve(revolveSlots(steps, slots))
+	s.reverser.slots = revolveSlots(steps, slots)
 	s.Reset()
 	return s, nil
 }
@@ -31,8 +31,6 @@ func (s *Revolve) Reset() {
 	s.empty()
 	s.start(0, s.steps)
 }
-
-func (s *Revolve) Next() (Action, bool) { return s.next() }
 
 func (s *Revolve) RecordBytes() int64 { return reverserBytes(revolveSlots(s.steps, s.slots)) }
 
@@ -84,13 +82,14 @@ func split(n, d int) int {
 
 // reverser makes the actions that reverse the steps up to end from the snapshots in frames. It has no other memory: the
 // snapshot on top serves the steps between it and end, with its own slot and the free ones. So it can start from any set of
-// snapshots, such as those that [Online] has placed.
+// snapshots, such as those that [Online] has placed. Its lists grow to the number of slots and keep their room.
 type reverser struct {
 	frames []snapshot // by position, ascending
 	free   []int32    // empty slots that were used before, the next one last
 	fresh  int        // slots from this one on were never used
-	end    int        // the step to reverse next
-	live   int        // the live state
+	slots  int
+	end    int // the step to reverse next
+	live   int // the live state
 	phase  int
 }
 
@@ -105,17 +104,11 @@ const (
 	reverserReturn        // nothing is live
 )
 
-// reserve makes room for n snapshots.
-func (r *reverser) reserve(n int) {
-	r.frames = make([]snapshot, 0, n)
-	r.free = make([]int32, 0, n)
-}
-
 // empty empties all slots.
 func (r *reverser) empty() { r.frames, r.free, r.fresh = r.frames[:0], r.free[:0], 0 }
 
 // available returns the number of empty slots.
-func (r *reverser) available() int { return cap(r.frames) - r.fresh + len(r.free) }
+func (r *reverser) available() int { return r.slots - r.fresh + len(r.free) }
 
 // take returns an empty slot. There must be one.
 func (r *reverser) take() int32 {
@@ -129,7 +122,7 @@ func (r *reverser) take() int32 {
 	return slot
 }
 
-// reverserBytes returns the size of what reserve makes.
+// reverserBytes returns the size of the lists of a reverser with n slots.
 func reverserBytes(n int) int64 {
 	return int64(n) * int64(unsafe.Sizeof(snapshot{})+unsafe.Sizeof(int32(0)))
 }
@@ -142,7 +135,8 @@ func (r *reverser) start(from, end int) {
 	}
 }
 
-func (r *reverser) next() (Action, bool) {
+// Next returns the next action.
+func (r *reverser) Next() (Action, bool) {
 	top := len(r.frames) - 1
 	switch r.phase {
 	case reverserArrive:

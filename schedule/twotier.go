@@ -61,7 +61,7 @@ func NewTwoTier(steps, slots, disk int, costs Costs) (*TwoTier, error) {
 	}
 	s := &TwoTier{steps: steps, slots: slots, disk: disk, write: write, read: read}
 	s.plan()
-	s.memory.reserve(revolveSlots(steps, slots))
+	s.memory.slots = revolveSlots(steps, slots)
 	s.frames = make([]int, 0, len(s.choice))
 	s.Reset()
 	return s, nil
@@ -132,7 +132,7 @@ func (s *TwoTier) Next() (Action, bool) {
 		if s.phase != diskMemory {
 			return s.nextDisk()
 		}
-		if a, ok := s.memory.next(); ok {
+		if a, ok := s.memory.Next(); ok {
 			return a, true
 		}
 		s.end, s.phase = s.live, diskReturn
@@ -153,7 +153,7 @@ func (s *TwoTier) nextDisk() (Action, bool) {
 		}
 		s.phase = diskMemory
 		s.memory.start(s.live, s.end)
-		return s.memory.next()
+		return s.memory.Next()
 	case diskSplit:
 		from := s.frames[top]
 		s.live = from + s.unit*int(s.choice[free][s.units(s.end-from)])
@@ -183,11 +183,12 @@ func (s *TwoTier) Predict() Counts {
 	}
 	walk := *s
 	walk.frames = make([]int, 0, cap(s.frames))
-	walk.memory.reserve(revolveSlots(s.steps, s.slots))
+	walk.memory = reverser{slots: s.memory.slots}
 	walk.diskTier = diskTier{end: s.steps}
 	c := Counts{Records: int64(s.steps), Reverses: int64(s.steps), PeakTapes: 1}
 	var replays int64
 	var upper profile // replays by the upper level
+	upper.reset()
 	for {
 		a, ok := walk.nextDisk()
 		if !ok {
