@@ -18,6 +18,7 @@ type code struct {
 	scans     []scan
 	products  []product
 	indexed   []indexed
+	evals     []eval
 	views     []view
 	singles   []tileOp      // elementwise operations among the scalar instructions
 	nodes     []*graph.Node // leaf functions of scalar instructions
@@ -55,6 +56,7 @@ const (
 	stepProduct
 	stepGather
 	stepScatter
+	stepEval // asks the operation itself
 )
 
 // view is a stretch of memory that instructions read or write.
@@ -179,6 +181,13 @@ type indexed struct {
 type outputView struct {
 	view   int32
 	output int
+}
+
+// eval runs the reference kernel of an operation that has none here.
+type eval struct {
+	d    int32
+	in   []int32
+	node *graph.Node
 }
 
 type inputPlace struct {

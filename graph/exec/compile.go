@@ -12,14 +12,13 @@ import (
 // lowering is a compilation under way. Facts about a value are kept at its root: a reshape is no
 // more than another name for its operand.
 type lowering struct {
-	p         *graph.Program
-	c         *code
-	vals      []fact
-	steps     []draft
-	tiles     map[tileKey]int32
-	regs      slots
-	regAt     map[int]int32   // view of a register
-	constants map[tileKey]int // register of a literal
+	p     *graph.Program
+	c     *code
+	vals  []fact
+	steps []draft
+	tiles map[tileKey]int32
+	regs  slots
+	regAt map[int]int32 // view of a register
 }
 
 type fact struct {
@@ -56,7 +55,7 @@ type tileKey struct {
 }
 
 func compile(p *graph.Program, laned bool, tile int) (*code, error) {
-	lo := &lowering{p: p, c: &code{p: p, laned: laned, tile: tile}, tiles: map[tileKey]int32{}, regAt: map[int]int32{}, constants: map[tileKey]int{}}
+	lo := &lowering{p: p, c: &code{p: p, laned: laned, tile: tile}, tiles: map[tileKey]int32{}, regAt: map[int]int32{}}
 	if err := lo.classify(); err != nil {
 		return nil, err
 	}
@@ -243,8 +242,11 @@ func (lo *lowering) scheduleNode(v graph.Value, open map[int]int) error {
 		kind = stepScatter
 	case f.scalarFloat() && (n.Op == op.Slice || n.Op == op.Reverse || n.Op == op.Roll):
 		kind = stepScalars
-	case !isMove(n.Op):
-		return fmt.Errorf("value %s: there is no kernel for operation %s", lo.p.Names()[v], n.Op.Name)
+	case isMove(n.Op):
+	case n.Op.Eval != nil && !f.laned:
+		kind = stepEval
+	default:
+		return fmt.Errorf("value %s: there is no kernel for operation %s on lanes", lo.p.Names()[v], n.Op.Name)
 	}
 	if kind == stepGroup || kind == stepScalars {
 		if s, there := open[f.n]; there && s >= ready {
@@ -290,6 +292,7 @@ func (lo *lowering) findLifetimes() {
 func (lo *lowering) emit() {
 	c := lo.c
 	once := c.once // in drafts; from here on in steps, for a draft may need two
+	lo.placeConstants()
 	lo.placeInputs()
 	for s := range lo.steps {
 		if s == once {
@@ -385,7 +388,7 @@ func (lo *lowering) viewOf(v graph.Value) int32 {
 	f := lo.at(v)
 	n := lo.p.Node(f.root)
 	switch {
-	case n != nil && n.Op == graph.Literal && f.view == noOperand:
+	case n != nil && n.Op == graph.Literal && f.reg < 0 && f.view == noOperand:
 		f.view = lo.addView(view{space: inLiteral, isInt: f.isInt, n: f.n, value: n.Value})
 	case f.reg >= 0:
 		w, ok := lo.regAt[f.reg]

@@ -87,10 +87,10 @@ func (e *Exec) Run(ws *Workspace, in, out []Buffer) error {
 		return errors.New("exec: the workspace is of another executable, or of RunLanes")
 	}
 	c := e.plain
+	ws.flag = 0
 	if err := c.bind(ws, in, out); err != nil {
 		return err
 	}
-	ws.flag = 0
 	c.run(ws, c.steps)
 	c.copyOut(ws, out)
 	if ws.flag != 0 {

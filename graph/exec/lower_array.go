@@ -17,16 +17,27 @@ func (lo *lowering) emitNode(v graph.Value) {
 		in[k] = lo.viewOf(a)
 	}
 	types := lo.types(n)
-	switch n.Op {
-	case op.Sum:
+	switch {
+	case lo.kindOf(v) == stepEval:
+		if code, ok := check(n, types); ok {
+			t := tileOp{code: code, node: n}
+			for k, o := range []*operand{&t.a, &t.b, &t.c}[:min(3, len(in))] {
+				o.view = in[k]
+			}
+			add(stepGroup, len(c.groups))
+			c.groups = append(c.groups, group{n: f.n, ops: []tileOp{t}})
+		}
+		add(stepEval, len(c.evals))
+		c.evals = append(c.evals, eval{d: d, in: in, node: n})
+	case n.Op == op.Sum:
 		add(stepSum, len(c.sums))
 		c.sums = append(c.sums, sumOf(n, types[0].Shape, sum{d: d, x: in[0], isInt: f.isInt, laned: f.laned}))
-	case op.CumSum:
+	case n.Op == op.CumSum:
 		axis, shape := n.Attrs.Int("axis"), types[0].Shape
 		add(stepScan, len(c.scans))
 		c.scans = append(c.scans, scan{d: d, x: in[0], isInt: f.isInt, laned: f.laned, reverse: n.Attrs.Flag("reverse"),
 			outer: shape[:axis].Len(), length: shape[axis], inner: shape[axis+1:].Len()})
-	case op.MatMul:
+	case n.Op == op.MatMul:
 		ta, tb := n.Attrs.Flag("ta"), n.Attrs.Flag("tb")
 		inner := types[0].Shape[1]
 		if ta {
@@ -35,11 +46,11 @@ func (lo *lowering) emitNode(v graph.Value) {
 		add(stepProduct, len(c.products))
 		c.products = append(c.products, product{d: d, a: in[0], b: in[1], m: n.Type.Shape[0], k: inner, n: n.Type.Shape[1],
 			ta: ta, tb: tb, lanesA: lo.at(n.Args[0]).laned, lanesB: lo.at(n.Args[1]).laned})
-	case op.Gather:
+	case n.Op == op.Gather:
 		add(stepGather, len(c.indexed))
 		c.indexed = append(c.indexed, indexed{d: d, x: in[0], index: in[1], rows: types[0].Shape[0], width: types[0].Shape[1:].Len(),
 			isInt: f.isInt, laned: f.laned})
-	case op.ScatterAdd:
+	case n.Op == op.ScatterAdd:
 		add(stepScatter, len(c.indexed))
 		c.indexed = append(c.indexed, indexed{d: d, x: in[0], index: in[1], rows: n.Type.Shape[0], width: n.Type.Shape[1:].Len(), laned: f.laned})
 	default:
@@ -59,6 +70,8 @@ func (lo *lowering) emitNode(v graph.Value) {
 		c.moves = append(c.moves, m)
 	}
 }
+
+func (lo *lowering) kindOf(v graph.Value) stepKind { return lo.steps[lo.at(v).step].kind }
 
 // blocksOf writes a move as strided copies; src is the number of the operand.
 func blocksOf(n *graph.Node, in []graph.Type) []block {

@@ -116,21 +116,27 @@ func (lo *lowering) emitScalarTile(q *pending, ins *scalar) {
 	lo.c.singles = append(lo.c.singles, t)
 }
 
-// registerOf returns the register of a scalar; a literal gets one that is set once and for all.
-func (lo *lowering) registerOf(v graph.Value) int {
-	f := lo.at(v)
-	if f.reg < 0 {
-		n := lo.literal(v)
-		key := tileKey{bits: math.Float64bits(n.Value.F[0])}
-		reg, ok := lo.constants[key]
+// registerOf returns the register of a scalar.
+func (lo *lowering) registerOf(v graph.Value) int { return lo.at(v).reg }
+
+// placeConstants gives the scalar literals registers that nothing else ever uses.
+func (lo *lowering) placeConstants() {
+	at := map[uint64]int{}
+	for i := range lo.vals {
+		f := &lo.vals[i]
+		n := lo.literal(graph.Value(i))
+		if n == nil || f.root != graph.Value(i) || !f.needed || !f.scalarFloat() {
+			continue
+		}
+		value := n.Value.F[0]
+		reg, ok := at[math.Float64bits(value)]
 		if !ok {
 			reg = lo.regs.alloc()
-			lo.constants[key] = reg
-			lo.c.constants = append(lo.c.constants, constant{reg, n.Value.F[0]})
+			at[math.Float64bits(value)] = reg
+			lo.c.constants = append(lo.c.constants, constant{reg, value})
 		}
 		f.reg = reg
 	}
-	return f.reg
 }
 
 // selectScalars chooses the instructions of a scalar step: first which sums, differences and

@@ -28,6 +28,8 @@ func (q *product) run(ws *Workspace) {
 	}
 	w := ws.width
 	switch {
+	case q.k == 0:
+		clear(d)
 	case q.lanesB && !q.tb:
 		gemm(ws.pack, q.m, q.n*w, q.k, a, ai, ak, b, q.n*w, 1, d, q.n*w)
 	case q.lanesB:

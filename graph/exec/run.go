@@ -29,6 +29,8 @@ func (c *code) run(ws *Workspace, steps []step) {
 			c.indexed[s.at].gather(ws)
 		case stepScatter:
 			c.indexed[s.at].scatter(ws)
+		case stepEval:
+			c.evals[s.at].run(ws, ws.evals[s.at])
 		}
 	}
 }
@@ -515,4 +517,16 @@ func (s *scan) run(ws *Workspace) {
 			}
 		}
 	}
+}
+
+// run calls op.Eval on tensors over the views.
+func (q *eval) run(ws *Workspace, tensors []*graph.Tensor) {
+	out, in := tensors[0], tensors[1:]
+	out.F, out.I = ws.f[q.d], ws.i[q.d]
+	clear(out.F)
+	clear(out.I)
+	for k, x := range in {
+		x.F, x.I = ws.f[q.in[k]], ws.i[q.in[k]]
+	}
+	ws.raise(q.node.Op.Eval(q.node.Attrs, out, in) != nil)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"unsafe"
+
+	"github.com/lensir/lensir-study/graph"
 )
 
 // Workspace is the memory of one run at a time: registers, arena, tiles and scratch. Each goroutine
@@ -27,6 +29,8 @@ type Workspace struct {
 	pack      []float64 // of matrix products
 	args      []float64 // of op.Check
 	order     []int
+
+	evals [][]*graph.Tensor // results and operands of evals
 
 	f [][]float64 // by view
 	i [][]int64
@@ -88,6 +92,13 @@ func (e *Exec) newWorkspace(c *code, lanes, block int) *Workspace {
 	}
 	for i := range c.views {
 		ws.bindView(i)
+	}
+	for _, q := range c.evals {
+		tensors := []*graph.Tensor{{Type: q.node.Type}}
+		for _, a := range q.node.Args {
+			tensors = append(tensors, &graph.Tensor{Type: c.p.Type(a)})
+		}
+		ws.evals = append(ws.evals, tensors)
 	}
 	if block < lanes {
 		ws.stage()
