@@ -117,7 +117,7 @@ func (lo *lowering) classify() error {
 	for i := len(p.Nodes) - 1; i >= 0; i-- {
 		v := graph.Value(len(p.Inputs) + i)
 		n := &p.Nodes[i]
-		if lo.vals[v].needed = lo.vals[v].needed || !n.Op.Total; !lo.vals[v].needed {
+		if lo.vals[v].needed = lo.vals[v].needed || mayFail(n); !lo.vals[v].needed {
 			continue
 		}
 		for _, a := range n.Args {

@@ -163,6 +163,11 @@ func check(n *graph.Node, in []graph.Type) (opcode, bool) {
 	return kCheck, true
 }
 
+// mayFail reports whether an operation must run even if nothing reads its result.
+func mayFail(n *graph.Node) bool {
+	return !n.Op.Total || n.Op == op.Neg && n.Type.DType == graph.Int64 // −x is beyond int64 for one x
+}
+
 // createsNonFinite reports whether finite operands can give a float64 result that is not finite.
 func createsNonFinite(n *graph.Node) bool {
 	if n.Type.DType != graph.Float64 || n.Op.Total {

@@ -28,7 +28,7 @@ func (q *product) run(ws *Workspace) {
 	}
 	w := ws.width
 	switch {
-	case q.k == 0:
+	case q.m == 0 || q.k == 0 || q.n == 0:
 		clear(d)
 	case q.lanesB && !q.tb:
 		gemm(ws.pack, q.m, q.n*w, q.k, a, ai, ak, b, q.n*w, 1, d, q.n*w)
@@ -47,9 +47,6 @@ func (q *product) run(ws *Workspace) {
 
 // gemm computes c[i·ldc + j] = Σ_k a[i·ai + k·ak]·b[k·bk + j·bj], each product and sum rounded once, k in order.
 func gemm(pack []float64, m, n, k int, a []float64, ai, ak int, b []float64, bk, bj int, c []float64, ldc int) {
-	if m == 0 || n == 0 {
-		return
-	}
 	gemmGo(pack, m, n, k, a, ai, ak, b, bk, bj, c, ldc)
 }
 
