@@ -1,0 +1,267 @@
+package exec
+
+import (
+	"math"
+
+	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/graph/op"
+)
+
+// Scalar instructions. A superinstruction is a tree of two or three sums, differences and products
+// (o1, o2, o3 below), numbered by its operations:
+//
+//	scalarPair   (a o1 b) o2 c
+//	scalarChain  ((a o1 b) o2 c) o3 e
+//	scalarFork   (a o1 b) o2 (c o3 e)
+//
+// where o1, and all of a fork, are kAdd, kMul or kSub, and o2 and o3 of a pair or chain may also be
+// turned: c − (a o1 b).
+const (
+	scalarTile   uint16 = iota // runs an elementwise operation on one entry
+	scalarLoad                 // d = entry b of view a
+	scalarFinite               // raises the flag if one of four registers is not finite
+	scalarUnary
+	scalarBinary
+	scalarAdd
+	scalarMul
+	scalarSub
+	scalarDiv
+	scalarNeg
+	scalarPair
+	scalarChain = scalarPair + 3*4
+	scalarFork  = scalarChain + 3*4*4
+	scalarEnd   = scalarFork + 3*3*3
+
+	turned = 3 // c − x, among the operations of a pair or chain
+)
+
+// pending is a scalar instruction whose registers are not chosen yet.
+type pending struct {
+	code uint16
+	d    graph.Value // or None
+	args []graph.Value
+	at   uint32 // entry of a load, or number of a node
+	tile *tileOp
+}
+
+func (lo *lowering) emitScalars(s int) {
+	list := lo.selectScalars(s)
+	lastReader := map[graph.Value]int{}
+	for k := range list {
+		for _, a := range list[k].args {
+			lastReader[lo.root(a)] = k
+		}
+		if d := list[k].d; d != graph.None {
+			lastReader[lo.root(d)] = max(k, lastReader[lo.root(d)])
+		}
+	}
+	for k := range list {
+		q := &list[k]
+		ins := scalar{code: q.code}
+		if q.tile != nil {
+			lo.emitScalarTile(q, &ins)
+		} else {
+			lo.emitRegisters(q, &ins, s, k, lastReader)
+		}
+		lo.c.scalars = append(lo.c.scalars, ins)
+		for _, v := range q.args {
+			if lastReader[lo.root(v)] == k {
+				lo.releaseDead(s, v)
+			}
+		}
+		if q.d != graph.None && lastReader[lo.root(q.d)] == k {
+			lo.releaseDead(s, q.d)
+		}
+	}
+}
+
+func (lo *lowering) emitRegisters(q *pending, ins *scalar, s, k int, lastReader map[graph.Value]int) {
+	fields := [4]*uint32{&ins.a, &ins.b, &ins.c, &ins.e}
+	if q.code == scalarLoad {
+		ins.a, ins.b = uint32(lo.viewOf(q.args[0])), q.at
+	} else {
+		for i, a := range q.args {
+			*fields[i] = 8 * uint32(lo.registerOf(a))
+		}
+		for _, a := range q.args { // before the result, which may take the place of an operand
+			if lastReader[lo.root(a)] == k {
+				lo.releaseDead(s, a)
+			}
+		}
+	}
+	if q.code == scalarUnary || q.code == scalarBinary {
+		ins.e = q.at
+	}
+	if q.d != graph.None {
+		lo.place(q.d)
+		ins.d = 8 * uint32(lo.at(q.d).reg)
+	}
+}
+
+func (lo *lowering) emitScalarTile(q *pending, ins *scalar) {
+	t := *q.tile
+	operands := [3]operand{}
+	for i, a := range q.args {
+		operands[i] = operand{view: lo.viewOf(a)}
+	}
+	t.a, t.b, t.c = operands[0], operands[1], operands[2]
+	if t.node.Op == op.Select {
+		t.a, t.b, t.c = t.b, t.c, t.a
+	}
+	if q.d != graph.None {
+		lo.place(q.d)
+		t.d = operand{view: lo.viewOf(q.d)}
+	}
+	ins.d = uint32(len(lo.c.singles))
+	lo.c.singles = append(lo.c.singles, t)
+}
+
+// registerOf returns the register of a scalar.
+func (lo *lowering) registerOf(v graph.Value) int { return lo.at(v).reg }
+
+// placeConstants gives the scalar literals registers that nothing else ever uses.
+func (lo *lowering) placeConstants() {
+	at := map[uint64]int{}
+	for i := range lo.vals {
+		f := &lo.vals[i]
+		n := lo.literal(graph.Value(i))
+		if n == nil || f.root != graph.Value(i) || !f.needed || !f.scalarFloat() {
+			continue
+		}
+		value := n.Value.F[0]
+		reg, ok := at[math.Float64bits(value)]
+		if !ok {
+			reg = lo.regs.alloc()
+			at[math.Float64bits(value)] = reg
+			lo.c.constants = append(lo.c.constants, constant{reg, value})
+		}
+		f.reg = reg
+	}
+}
+
+// selectScalars chooses the instructions of a scalar step: first which sums, differences and
+// products are part of the instruction that reads them, then one instruction for each of the others.
+func (lo *lowering) selectScalars(s int) []pending {
+	members := lo.steps[s].members
+	inlined := map[graph.Value]bool{}
+	chosen := make([]pending, len(members))
+	for k := len(members) - 1; k >= 0; k-- {
+		if v := members[k]; !inlined[v] {
+			chosen[k] = lo.selectTree(s, v, inlined)
+		}
+	}
+	var list []pending
+	var finite []graph.Value
+	for k, v := range members {
+		if inlined[v] {
+			continue
+		}
+		n := lo.p.Node(v)
+		if code, ok := check(n, lo.types(n)); ok {
+			list = append(list, pending{code: scalarTile, d: graph.None, args: n.Args, tile: &tileOp{code: code, node: n}})
+		}
+		list = append(list, chosen[k])
+		if lo.vals[v].finite {
+			finite = append(finite, v)
+		}
+	}
+	for len(finite) > 0 {
+		four := make([]graph.Value, 4)
+		for i := range four {
+			four[i] = finite[min(i, len(finite)-1)]
+		}
+		list = append(list, pending{code: scalarFinite, d: graph.None, args: four})
+		finite = finite[min(4, len(finite)):]
+	}
+	return list
+}
+
+// simple returns the operation of a value that can be part of a tree.
+func (lo *lowering) simple(v graph.Value) (opcode, []graph.Value, bool) {
+	n := lo.p.Node(v)
+	if n == nil || len(n.Args) != 2 || n.Type.DType != graph.Float64 {
+		return 0, nil, false
+	}
+	code, ok := elementwise(n, lo.types(n))
+	return code, n.Args, ok && code <= kSub
+}
+
+func (lo *lowering) selectTree(s int, v graph.Value, inlined map[graph.Value]bool) pending {
+	o1, args, ok := lo.simple(v)
+	if !ok {
+		return lo.selectSingle(v)
+	}
+	// child returns the tree of an operand that only v reads.
+	child := func(a graph.Value) (opcode, []graph.Value, bool) {
+		r := lo.root(a)
+		f := &lo.vals[r]
+		if f.step != s || f.uses != 1 || f.finite || inlined[r] {
+			return 0, nil, false
+		}
+		return lo.simple(r)
+	}
+	left, x, isLeft := child(args[0])
+	right, y, isRight := child(args[1])
+	switch {
+	case isLeft && isRight:
+		inlined[lo.root(args[0])], inlined[lo.root(args[1])] = true, true
+		return pending{code: scalarFork + (uint16(left)*3+uint16(o1))*3 + uint16(right), d: v, args: []graph.Value{x[0], x[1], y[0], y[1]}}
+	case !isLeft && !isRight:
+		return pending{code: scalarAdd + uint16(o1), d: v, args: args}
+	}
+	// The tree hangs on one side; other is the operand on the other side.
+	inner, innerArgs, other, o2 := left, x, args[1], o1
+	if isRight {
+		inner, innerArgs, other = right, y, args[0]
+		if o1 == kSub {
+			o2 = turned
+		}
+		inlined[lo.root(args[1])] = true
+	} else {
+		inlined[lo.root(args[0])] = true
+	}
+	for side := range 2 {
+		deep, z, ok := child(innerArgs[side])
+		if !ok {
+			continue
+		}
+		inlined[lo.root(innerArgs[side])] = true
+		middle := inner
+		if side == 1 && inner == kSub {
+			middle = turned
+		}
+		return pending{code: scalarChain + (uint16(deep)*4+uint16(middle))*4 + uint16(o2), d: v,
+			args: []graph.Value{z[0], z[1], innerArgs[1-side], other}}
+	}
+	return pending{code: scalarPair + uint16(inner)*4 + uint16(o2), d: v, args: []graph.Value{innerArgs[0], innerArgs[1], other}}
+}
+
+// selectSingle returns the instruction of an operation that is no part of a tree.
+func (lo *lowering) selectSingle(v graph.Value) pending {
+	n := lo.p.Node(v)
+	code, ok := elementwise(n, lo.types(n))
+	q := pending{d: v, args: n.Args}
+	switch {
+	case !ok:
+		q.code = scalarLoad
+		if n.Op == op.Slice {
+			for a, stride := range lo.p.Type(n.Args[0]).Shape.Strides() {
+				q.at += uint32(n.Attrs.Ints("start")[a] * stride)
+			}
+		}
+	case code == kDiv:
+		q.code = scalarDiv
+	case code == kNeg:
+		q.code = scalarNeg
+	case code == kUnary, code == kBinary:
+		q.code = scalarUnary
+		if code == kBinary {
+			q.code = scalarBinary
+		}
+		q.at = uint32(len(lo.c.nodes))
+		lo.c.nodes = append(lo.c.nodes, n)
+	default:
+		q.code, q.tile = scalarTile, &tileOp{code: code, node: n}
+	}
+	return q
+}

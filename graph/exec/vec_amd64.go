@@ -1,0 +1,215 @@
+package exec
+
+import "github.com/lensir/lensir-study/graph/op"
+
+//go:generate go run gen_amd64.go
+
+func cpuid(leaf, sub uint32) (a, b, c, d uint32)
+func xgetbv() uint32
+
+// level is the instruction set in use: 0 none, 1 AVX2, 2 AVX-512 (F, DQ). Every level gives the same bits.
+var level = detect()
+
+func detect() int {
+	const (
+		osxsave, avx = 1 << 27, 1 << 28
+		avx2         = 1 << 5
+		avx512       = 1<<16 | 1<<17 // F and DQ
+		saved256     = 0x06          // by the system on a switch
+		saved512     = 0xe6
+	)
+	most, _, _, _ := cpuid(0, 0)
+	_, _, c, _ := cpuid(1, 0)
+	if most < 7 || c&osxsave == 0 || c&avx == 0 {
+		return 0
+	}
+	_, b, _, _ := cpuid(7, 0)
+	switch saved := xgetbv(); {
+	case b&avx512 == avx512 && b&avx2 != 0 && saved&saved512 == saved512:
+		return 2
+	case b&avx2 != 0 && saved&saved256 == saved256:
+		return 1
+	}
+	return 0
+}
+
+//go:noescape
+func addAVX2(d, a, b *float64, n int)
+
+//go:noescape
+func subAVX2(d, a, b *float64, n int)
+
+//go:noescape
+func mulAVX2(d, a, b *float64, n int)
+
+//go:noescape
+func divAVX2(d, a, b *float64, n int)
+
+//go:noescape
+func anyInfiniteAVX2(a *float64, n int) uint64
+
+//go:noescape
+func sumRowAVX2(part *[8]float64, x *float64, blocks int)
+
+//go:noescape
+func addAVX512(d, a, b *float64, n int)
+
+//go:noescape
+func subAVX512(d, a, b *float64, n int)
+
+//go:noescape
+func mulAVX512(d, a, b *float64, n int)
+
+//go:noescape
+func divAVX512(d, a, b *float64, n int)
+
+//go:noescape
+func anyInfiniteAVX512(a *float64, n int) uint64
+
+//go:noescape
+func sumRowAVX512(part *[8]float64, x *float64, blocks int)
+
+// entrywise checks the lengths that the kernels trust, and says whether there is anything to do.
+func entrywise(d, a, b []float64) bool {
+	if len(a) != len(d) || len(b) != len(d) {
+		panic("exec: operands of different lengths")
+	}
+	return len(d) > 0
+}
+
+func add(d, a, b []float64) {
+	switch {
+	case !entrywise(d, a, b):
+	case level == 2:
+		addAVX512(&d[0], &a[0], &b[0], len(d))
+	case level == 1:
+		addAVX2(&d[0], &a[0], &b[0], len(d))
+	default:
+		addGo(d, a, b)
+	}
+}
+
+func sub(d, a, b []float64) {
+	switch {
+	case !entrywise(d, a, b):
+	case level == 2:
+		subAVX512(&d[0], &a[0], &b[0], len(d))
+	case level == 1:
+		subAVX2(&d[0], &a[0], &b[0], len(d))
+	default:
+		subGo(d, a, b)
+	}
+}
+
+func mul(d, a, b []float64) {
+	switch {
+	case !entrywise(d, a, b):
+	case level == 2:
+		mulAVX512(&d[0], &a[0], &b[0], len(d))
+	case level == 1:
+		mulAVX2(&d[0], &a[0], &b[0], len(d))
+	default:
+		mulGo(d, a, b)
+	}
+}
+
+func div(d, a, b []float64) {
+	switch {
+	case !entrywise(d, a, b):
+	case level == 2:
+		divAVX512(&d[0], &a[0], &b[0], len(d))
+	case level == 1:
+		divAVX2(&d[0], &a[0], &b[0], len(d))
+	default:
+		divGo(d, a, b)
+	}
+}
+
+// anyInfinite has its sign bit set if an entry is infinite or NaN.
+func anyInfinite(a []float64) uint64 {
+	mask := uint64(0)
+	switch {
+	case len(a) == 0:
+	case level == 2:
+		mask = anyInfiniteAVX512(&a[0], len(a))
+	case level == 1:
+		mask = anyInfiniteAVX2(&a[0], len(a))
+	default:
+		mask = anyInfiniteGo(a)
+	}
+	if mask != 0 {
+		return signBit
+	}
+	return 0
+}
+
+func sumRow(x []float64) float64 {
+	blocks := len(x) / op.SumLanes
+	if level == 0 || blocks == 0 {
+		return sumRowGo(x)
+	}
+	var part [op.SumLanes]float64
+	if level == 2 {
+		sumRowAVX512(&part, &x[0], blocks)
+	} else {
+		sumRowAVX2(&part, &x[0], blocks)
+	}
+	for k, v := range x[blocks*op.SumLanes:] {
+		part[k] += v
+	}
+	return combine(&part)
+}
+
+//go:noescape
+func tile1AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+
+//go:noescape
+func tile2AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+
+//go:noescape
+func tile4AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+
+//go:noescape
+func tile1AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+
+//go:noescape
+func tile2AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+
+//go:noescape
+func tile4AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+
+//go:noescape
+func tile8AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+
+// panelWidth is the number of columns of a tile of a matrix product; 0: there are no tiles.
+func panelWidth() int { return [...]int{0, 8, 16}[level] }
+
+// tileHeight is the most rows of a tile.
+func tileHeight() int { return [...]int{1, 4, 8}[level] }
+
+// tile computes up to rows rows of a panel and returns how many.
+func tile(rows, k int, a []float64, ai, ak int, b []float64, bk int, c []float64, ldc int, accumulate bool) int {
+	si, sk, tk, sc := uintptr(8*ai), uintptr(8*ak), uintptr(8*bk), uintptr(8*ldc)
+	switch {
+	case level == 2 && rows >= 8:
+		tile8AVX512(k, &a[0], si, sk, &b[0], tk, &c[0], sc, accumulate)
+		return 8
+	case level == 2 && rows >= 4:
+		tile4AVX512(k, &a[0], si, sk, &b[0], tk, &c[0], sc, accumulate)
+		return 4
+	case level == 2 && rows >= 2:
+		tile2AVX512(k, &a[0], si, sk, &b[0], tk, &c[0], sc, accumulate)
+		return 2
+	case level == 2:
+		tile1AVX512(k, &a[0], si, sk, &b[0], tk, &c[0], sc, accumulate)
+	case rows >= 4:
+		tile4AVX2(k, &a[0], si, sk, &b[0], tk, &c[0], sc, accumulate)
+		return 4
+	case rows >= 2:
+		tile2AVX2(k, &a[0], si, sk, &b[0], tk, &c[0], sc, accumulate)
+		return 2
+	default:
+		tile1AVX2(k, &a[0], si, sk, &b[0], tk, &c[0], sc, accumulate)
+	}
+	return 1
+}

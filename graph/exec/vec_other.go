@@ -1,0 +1,20 @@
+//go:build !amd64
+
+package exec
+
+func add(d, a, b []float64) { addGo(d, a, b) }
+func sub(d, a, b []float64) { subGo(d, a, b) }
+func mul(d, a, b []float64) { mulGo(d, a, b) }
+func div(d, a, b []float64) { divGo(d, a, b) }
+
+func anyInfinite(a []float64) uint64 { return anyInfiniteGo(a) }
+func sumRow(x []float64) float64     { return sumRowGo(x) }
+
+// panelWidth is 0: there are no tiles, and a matrix product runs in Go.
+func panelWidth() int { return 0 }
+
+func tileHeight() int { return 1 }
+
+func tile(rows, k int, a []float64, ai, ak int, b []float64, bk int, c []float64, ldc int, accumulate bool) int {
+	panic("exec: there are no tiles on this machine")
+}
