@@ -1,0 +1,93 @@
+package program_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/lensir/lensir-study/schedule"
+	"github.com/lensir/lensir-study/schedule/program"
+)
+
+// BenchmarkLorenz63 reverses T steps of dt = 1e-5 with d = 20 snapshots. overhead is the time over replays·(bare step) + T·(bare
+// record-and-reverse), both measured in the same run.
+func BenchmarkLorenz63(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		steps int
+		dt    float64
+	}{{"T=1e5", 100_000, 0.001}, {"T=1e6", 1_000_000, 1e-5}} {
+		b.Run(c.name, func(b *testing.B) {
+			lorenz := lorenz63(c.steps)
+			lorenz.constants[0].value[0] = c.dt
+			benchmark(b, lorenz.chain(b, false), c.steps, 20)
+		})
+	}
+}
+
+// BenchmarkBurgers is W5.
+func BenchmarkBurgers(b *testing.B) {
+	benchmark(b, burgers(10_000).chain(b, false), 10_000, 20)
+}
+
+func benchmark(b *testing.B, chain *program.Chain, steps, slots int) {
+	s, err := schedule.NewRevolve(steps, slots)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r, err := schedule.NewRunner(chain, s, schedule.Settings{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	n := chain.StateLen(0)
+	x0, bar := make([]float64, n), make([]float64, n)
+	if err := chain.Start(x0); err != nil {
+		b.Fatal(err)
+	}
+	states := [2][]float64{make([]float64, n), make([]float64, n)}
+	tape := make([]float64, chain.TapeLen(1))
+	value := make([]float64, 1)
+	var step, pair, total time.Duration
+	var replays int64
+	for range b.N {
+		// The bare loops run over many steps of the trajectory, as the sweep does.
+		bare := min(steps-1, 100_000)
+		copy(states[0], x0)
+		began := time.Now()
+		for j := 1; j <= bare; j++ {
+			if err := chain.Advance(j, states[1-j&1], states[j&1]); err != nil {
+				b.Fatal(err)
+			}
+		}
+		step += time.Since(began) / time.Duration(bare)
+		copy(states[0], x0)
+		began = time.Now()
+		for j := 1; j <= bare; j++ {
+			if err := chain.Record(j, states[1-j&1], states[j&1], tape); err != nil {
+				b.Fatal(err)
+			}
+			if err := chain.Reverse(j, tape, x0, bar); err != nil {
+				b.Fatal(err)
+			}
+		}
+		pair += time.Since(began) / time.Duration(bare)
+		chain.Clear()
+		began = time.Now()
+		result, err := r.Run(context.Background(), chain.Sweep(x0, value, bar))
+		if err == nil {
+			err = chain.Finish(bar)
+		}
+		total += time.Since(began)
+		if err != nil {
+			b.Fatal(err)
+		}
+		replays = result.Counts.Replays()
+	}
+	runs := float64(b.N)
+	ns := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / runs }
+	b.ReportMetric(ns(step), "ns/step")
+	b.ReportMetric(ns(pair), "ns/record-and-reverse")
+	b.ReportMetric(ns(total)/1e6, "ms/sweep")
+	b.ReportMetric(ns(total)/(float64(replays)*ns(step)+float64(steps)*ns(pair)), "overhead")
+	b.ReportMetric(0, "ns/op")
+}
