@@ -104,10 +104,10 @@ func always(f func(x float64) float64) func([]float64) (float64, bool) {
 }
 
 var unaries = map[string]func([]float64) (float64, bool){
-	"sin": always(math.Sin), "exp": always(math.Exp), "tanh": always(math.Tanh), "abs": always(math.Abs), "atan": always(math.Atan), "erf": always(math.Erf),
-	"sqrt": func(x []float64) (float64, bool) { return math.Sqrt(x[0]), x[0] >= 0 },
-	"log":  func(x []float64) (float64, bool) { return math.Log(x[0]), x[0] > 0 },
-	"asin": func(x []float64) (float64, bool) { return math.Asin(x[0]), math.Abs(x[0]) <= 1 },
+	"sin": always(op.Sin.Unary), "exp": always(op.Exp.Unary), "tanh": always(op.Tanh.Unary), "abs": always(op.Abs.Unary), "atan": always(op.Atan.Unary), "erf": always(op.Erf.Unary),
+	"sqrt": func(x []float64) (float64, bool) { return op.Sqrt.Unary(x[0]), x[0] >= 0 },
+	"log":  func(x []float64) (float64, bool) { return op.Log.Unary(x[0]), x[0] > 0 },
+	"asin": func(x []float64) (float64, bool) { return op.Asin.Unary(x[0]), math.Abs(x[0]) <= 1 },
 }
 
 var arithmetic = map[string]func([]float64) (float64, bool){
