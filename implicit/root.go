@@ -137,15 +137,6 @@ func (f *Map) Noise(z, theta []float64, rng *rand.Rand) (float64, error) {
 	return 2 * worst, nil
 }
 
-// Perturbed evaluates f with a random rounding of every operation; see graph.Perturbed.
-func (f *Map) Perturbed(z, theta []float64, rng *rand.Rand) ([]float64, error) {
-	out, err := graph.Perturbed(f.p, rng, f.set(z, theta)...)
-	if err != nil {
-		return nil, err
-	}
-	return flatten(nil, out), nil
-}
-
 // localLipschitz estimates how fast R_z and R_θ change near the root, in the Frobenius norm, which
 // is not below the 2-norm: along the direction in which R_z is weakest and two random ones.
 func (root *Root) localLipschitz(r *Map, rng *rand.Rand) (la, lb float64, err error) {
