@@ -47,6 +47,8 @@ quotes; a number alone needs none. Keys are read as they are written: upper and 
 var formHeads = map[string]string{
 	"(array)": "## Arrays that are made\n\nWhere an array is wanted, a table may say how it is made, " +
 		"for example `W = { random = \"normal\", shape = [8, 8], seed = 1 }`.",
+	"(law)": "## Laws of sampled names\n\nWhere a name is sampled, a table says its law, " +
+		"for example `q = { uniform = [0.1, 0.9] }`.",
 	"(list)": "## Lists that are made\n\nWhere a list of values is wanted, a table may say how it is made, " +
 		"for example `q = { linspace = [0.1, 0.9, 9] }`.",
 }
