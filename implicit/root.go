@@ -58,7 +58,7 @@ func FindRoot(r *Map, z0, theta []float64, s Settings) (*Root, error) {
 		if errors.As(err, &f) && f.Status == graph.SingularStateJacobian && root.ResidualNorm > s.Tolerance*max(1, norm2(root.Z)) {
 			moved := *f
 			moved.Status = graph.NotConverged
-			moved.Reason += "; this is no root: start elsewhere"
+			moved.Reason += "; this is no root"
 			return root, &moved
 		}
 		return root, err
