@@ -7,6 +7,8 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -43,6 +45,9 @@ func TestResidentSet(t *testing.T) {
 	if os.Getenv("SCHEDULE_CHILD") != "" {
 		residentChild(t)
 		return
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		t.Skip("the race detector takes memory of its own")
 	}
 	if peak(t) == 0 {
 		t.Skip("no /proc/self/status to read")
