@@ -183,7 +183,9 @@ var rows = []row{
 		{at("axis=0"), in(vec(1, 2, 3)), vec(1, 3, 6)}, {at("axis=0 reverse=1"), in(vec(1, 2, 3)), vec(6, 5, 3)}, {at("axis=0 reverse=7"), in(vec(1, 2, 3)), vec(6, 5, 3)},
 		{at("axis=1"), in(mat(2, 2, 1, 2, 3, 4)), mat(2, 2, 1, 3, 3, 7)}, {at("axis=0"), in(mat(2, 2, 1, 2, 3, 4)), mat(2, 2, 1, 2, 4, 6)},
 		{at("axis=0"), in(mat(0, 2)), mat(0, 2)}, {at("axis=1"), in(mat(2, 0)), mat(2, 0)}, {at("axis=0 reverse=1"), in(index(1, 2)), index(3, 2)}},
-		[]edge{{at("axis=0"), in(graph.Ints(graph.Shape{3, 2}, []int64{1, math.MaxInt64, 1, 1, math.MaxInt64, 1})), nil, [3]graph.Status{inf, inf, inf}, []int{1, 1}, "int64"}}},
+		[]edge{
+			{at("axis=0"), in(graph.Ints(graph.Shape{3, 2}, []int64{1, math.MaxInt64, 1, 1, math.MaxInt64, 1})), nil, [3]graph.Status{inf, inf, inf}, []int{1, 1}, "int64"},
+			{at("axis=0"), in(graph.Ints(graph.Shape{3, 2}, []int64{math.MaxInt64, 1, 1, 1, 1, math.MaxInt64})), nil, [3]graph.Status{inf, inf, inf}, []int{1, 0}, "int64"}}},
 	{op.MatMul, []example{
 		{nil, in(mat(2, 3, 1, 2, 3, 4, 5, 6), mat(3, 2, 1, 0, 2, 1, 0, 3)), mat(2, 2, 5, 11, 14, 23)},
 		{at("ta=1"), in(mat(3, 2, 1, 4, 2, 5, 3, 6), mat(3, 2, 1, 0, 2, 1, 0, 3)), mat(2, 2, 5, 11, 14, 23)},
