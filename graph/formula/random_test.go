@@ -331,3 +331,36 @@ func TestRandomFormulas(t *testing.T) {
 	})
 	t.Logf("%d formulas with a value, %d that fail", fine, failing)
 }
+
+// A random formula in the arm that is not taken changes neither the value nor the first or second
+// derivative, forward or in reverse, and refuses nothing.
+func TestRandomArmNotTaken(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		e := testEnv()
+		a := rapid.SampledFrom([]float64{0, 1, -1, 0.5, -3}).Draw(r, "a")
+		for i, x := range []float64{a, rapid.SampledFrom([]float64{0, -2, -0.5, 1}).Draw(r, "b"), 0} {
+			e.values[i] = graph.Number(x)
+		}
+		e.values[3] = graph.Floats(graph.Shape{3}, []float64{0, a, 1e300})
+		for range 5 {
+			arm := numberTree(r, e, rapid.IntRange(1, 4).Draw(r, "depth"))
+			text := fmt.Sprintf("a > 100 ? sum(%s) : a^2", arm.text)
+			p, err := e.lower(text)
+			if err != nil {
+				r.Fatalf("%s: %v", text, err)
+			}
+			wrt := []int{0, 1, 2, 3, 4}
+			first := graph.JVP(p, wrt)
+			direction := []*graph.Tensor{graph.Number(1), graph.Number(1), graph.Number(1), graph.Floats(graph.Shape{3}, []float64{1, 1, 1}), graph.Floats(graph.Shape{3}, []float64{1, 1, 1})}
+			in := slices.Concat(e.values, direction)
+			out, err := graph.Eval(graph.JVP(first, wrt), slices.Concat(in, direction)...)
+			if err != nil || out[0].F[0] != a*a || out[1].F[0] != 2*a || out[3].F[0] != 2 {
+				r.Fatalf("%s: %v %v\n%v", text, out, err, p)
+			}
+			back, err := graph.Eval(graph.VJP(p, wrt), slices.Concat(e.values, []*graph.Tensor{graph.Number(1)})...)
+			if err != nil || back[1].F[0] != 2*a || back[2].F[0] != 0 {
+				r.Fatalf("%s: %v %v\n%v", text, back, err, p)
+			}
+		}
+	})
+}
