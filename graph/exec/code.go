@@ -24,9 +24,8 @@ type code struct {
 	nodes     []*graph.Node // leaf functions of scalar instructions
 	constants []constant
 
-	inputs      []inputPlace
-	outputViews []outputView
-	outputs     []outputPlace
+	inputs  []inputPlace
+	outputs []outputPlace
 
 	// sizes of what a Workspace owns
 	registers   int
@@ -118,8 +117,8 @@ type group struct {
 
 // scalar is one scalar instruction: operands are byte offsets of registers.
 type scalar struct {
-	code          uint16
-	d, a, b, c, e uint32
+	code             uint16
+	d, a, b, c, e, f uint32
 }
 
 // constant is a register that holds a literal.
@@ -177,12 +176,6 @@ type indexed struct {
 	isInt, laned bool
 }
 
-// outputView is a view of an output's buffer.
-type outputView struct {
-	view   int32
-	output int
-}
-
 // eval runs the reference kernel of an operation that has none here.
 type eval struct {
 	d    int32
@@ -190,17 +183,21 @@ type eval struct {
 	node *graph.Node
 }
 
+// size is the number of entries of a buffer.
+type size struct{ floats, perLane, ints int }
+
+// inputPlace says where an input goes: into a register, or where it is.
 type inputPlace struct {
-	n               int
-	isInt, laned    bool
-	isFloat0, check bool
-	register, view  int32
+	size           size
+	register, view int32 // or −1
+	check          bool  // a scalar that nothing later gives away if it is not finite
 }
 
-// outputPlace says where output j is copied from; a view of −1 is written in place.
+// outputPlace says how an output is written: through a view of its buffer, or by a copy at the end.
 type outputPlace struct {
-	n               int
-	isInt, isFloat0 bool
-	laned           bool // of the source
-	view            int32
+	size             size
+	place            int32 // the view that is its buffer, or −1
+	register, source int32 // what is copied, or −1
+	isInt            bool
+	spread           bool // the source has no lanes, the output has
 }

@@ -325,16 +325,16 @@ func (lo *lowering) emit() {
 }
 
 func (lo *lowering) placeInputs() {
-	for i, in := range lo.p.Inputs {
+	for i := range lo.p.Inputs {
 		f := &lo.vals[i]
-		place := inputPlace{n: f.n, isInt: f.isInt, laned: f.laned, isFloat0: in.Type.DType == graph.Float0, register: -1, view: noOperand}
+		place := inputPlace{size: f.size(f.laned), register: -1, view: noOperand}
 		if f.scalarFloat() {
 			place.check = f.finite
 			if f.last >= 0 {
 				f.reg = lo.regs.alloc()
 				place.register = int32(f.reg)
 			}
-		} else if !place.isFloat0 && (f.last >= 0 || f.finite) {
+		} else if (f.isFloat || f.isInt) && (f.last >= 0 || f.finite) {
 			f.view = lo.addView(view{space: inInput, isInt: f.isInt, laned: f.laned, at: i, n: f.n})
 			place.view = f.view
 		}
@@ -342,12 +342,30 @@ func (lo *lowering) placeInputs() {
 	}
 }
 
+// size is that of the buffer of an input or output.
+func (f *fact) size(laned bool) size {
+	switch {
+	case f.isInt:
+		return size{ints: f.n}
+	case !f.isFloat:
+		return size{}
+	case laned:
+		return size{perLane: f.n}
+	}
+	return size{floats: f.n}
+}
+
 func (lo *lowering) placeOutputs() {
 	for j, v := range lo.p.Outputs {
 		f := lo.at(v)
-		place := outputPlace{n: f.n, isInt: f.isInt, isFloat0: !f.isInt && !f.isFloat, laned: f.laned, view: noOperand}
-		if f.output != j && !place.isFloat0 {
-			place.view = lo.viewOf(v)
+		place := outputPlace{size: f.size(lo.c.laned), place: noOperand, register: -1, source: noOperand, isInt: f.isInt, spread: lo.c.laned && !f.laned}
+		switch {
+		case f.output == j:
+			place.place = f.view
+		case f.reg >= 0 && !place.spread:
+			place.register = int32(f.reg)
+		case f.isFloat || f.isInt:
+			place.source = lo.viewOf(v)
 		}
 		lo.c.outputs = append(lo.c.outputs, place)
 	}
@@ -366,7 +384,6 @@ func (lo *lowering) place(v graph.Value) {
 		f.reg = lo.regs.alloc()
 	case f.output >= 0:
 		f.view = lo.addView(view{space: inOutput, isInt: f.isInt, laned: f.laned, at: f.output, n: f.n})
-		lo.c.outputViews = append(lo.c.outputViews, outputView{f.view, f.output})
 	default:
 		space, a := lo.arenaOf(f)
 		f.view = lo.addView(view{space: space, isInt: f.isInt, laned: f.laned, at: a.alloc(f.n), n: f.n})

@@ -173,16 +173,16 @@ func (c *code) runBlocks(ws *Workspace, in, out []Buffer) error {
 		width := min(ws.block, ws.lanes-first)
 		for i, b := range in {
 			ws.stagedIn[i] = b
-			if c.p.Inputs[i].Linear {
-				x := ws.stageIn[i][:len(b.F)/ws.lanes*width]
+			if n := c.inputs[i].size.perLane; n > 0 {
+				x := ws.stageIn[i][:n*width]
 				for k := 0; k*width < len(x); k++ {
 					copy(x[k*width:(k+1)*width], b.F[k*ws.lanes+first:])
 				}
 				ws.stagedIn[i] = Buffer{F: x}
 			}
 		}
-		for j, b := range out {
-			ws.stagedOut[j] = Buffer{F: ws.stageOut[j][:len(b.F)/ws.lanes*width]}
+		for j := range out {
+			ws.stagedOut[j] = Buffer{F: ws.stageOut[j][:c.outputs[j].size.perLane*width]}
 		}
 		ws.setWidth(width)
 		if err := c.bind(ws, ws.stagedIn, ws.stagedOut); err != nil {

@@ -1,6 +1,10 @@
 package exec
 
-import "github.com/lensir/lensir-study/graph/op"
+import (
+	"unsafe"
+
+	"github.com/lensir/lensir-study/graph/op"
+)
 
 //go:generate go run gen_amd64.go
 
@@ -212,4 +216,33 @@ func tile(rows, k int, a []float64, ai, ak int, b []float64, bk int, c []float64
 		tile1AVX2(k, &a[0], si, sk, &b[0], tk, &c[0], sc, accumulate)
 	}
 	return 1
+}
+
+// scalarLoop executes scalar instructions up to one that Go executes, which it returns.
+//
+//go:noescape
+func scalarLoop(base unsafe.Pointer, pc *scalar, flag *uint64) *scalar
+
+// scalarHandlers is the code that scalarLoop jumps into.
+//
+//go:noescape
+func scalarHandlers(base unsafe.Pointer, pc *scalar, flag *uint64) *scalar
+
+var _ = scalarHandlers
+
+// runScalars executes scalar instructions in order.
+func (ws *Workspace) runScalars(c *code, list []scalar) {
+	if level == 0 {
+		ws.runScalarsGo(c, list)
+		return
+	}
+	pc := &list[0]
+	for {
+		pc = scalarLoop(ws.base, pc, &ws.flag)
+		if pc.code == scalarReturn {
+			return
+		}
+		ws.runSpecial(c, pc)
+		pc = (*scalar)(unsafe.Add(unsafe.Pointer(pc), unsafe.Sizeof(*pc)))
+	}
 }

@@ -18,3 +18,5 @@ func tileHeight() int { return 1 }
 func tile(rows, k int, a []float64, ai, ak int, b []float64, bk int, c []float64, ldc int, accumulate bool) int {
 	panic("exec: there are no tiles on this machine")
 }
+
+func (ws *Workspace) runScalars(c *code, list []scalar) { ws.runScalarsGo(c, list) }
