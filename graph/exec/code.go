@@ -24,8 +24,9 @@ type code struct {
 	nodes     []*graph.Node // leaf functions of scalar instructions
 	constants []constant
 
-	inputs  []inputPlace
-	outputs []outputPlace
+	inputs, outputs             []size
+	scalarInputs, scalarOutputs []scalarPlace
+	arrayInputs, arrayOutputs   []arrayPlace
 
 	// sizes of what a Workspace owns
 	registers   int
@@ -141,6 +142,7 @@ type block struct {
 	src            int32
 	shared         bool // the source has no lanes, the result has
 	from, to       int
+	run            int // entries that lie together on both sides, if that is all
 	dims           []int
 	fromStep, step []int
 }
@@ -186,18 +188,18 @@ type eval struct {
 // size is the number of entries of a buffer.
 type size struct{ floats, perLane, ints int }
 
-// inputPlace says where an input goes: into a register, or where it is.
-type inputPlace struct {
-	size           size
-	register, view int32 // or −1
-	check          bool  // a scalar that nothing later gives away if it is not finite
+// scalarPlace is an input or output that is copied from or to a register, given by its byte offset.
+type scalarPlace struct {
+	number   int32
+	register uint32
+	check    uint64 // the sign bit, if nothing later gives away that it is not finite
 }
 
-// outputPlace says how an output is written: through a view of its buffer, or by a copy at the end.
-type outputPlace struct {
-	size             size
-	place            int32 // the view that is its buffer, or −1
-	register, source int32 // what is copied, or −1
-	isInt            bool
-	spread           bool // the source has no lanes, the output has
+// arrayPlace is an input or output that is used where it is, through a view of its buffer, or an
+// output that is copied from another view at the end; −1: none.
+type arrayPlace struct {
+	number       int32
+	view, source int32
+	isInt        bool
+	spread       bool // the source has no lanes, the output has
 }

@@ -325,20 +325,26 @@ func (lo *lowering) emit() {
 }
 
 func (lo *lowering) placeInputs() {
+	c := lo.c
 	for i := range lo.p.Inputs {
 		f := &lo.vals[i]
-		place := inputPlace{size: f.size(f.laned), register: -1, view: noOperand}
-		if f.scalarFloat() {
-			place.check = f.finite
-			if f.last >= 0 {
-				f.reg = lo.regs.alloc()
-				place.register = int32(f.reg)
+		c.inputs = append(c.inputs, f.size(f.laned))
+		place := arrayPlace{number: int32(i), view: noOperand}
+		switch {
+		case f.scalarFloat():
+			// One that nothing reads has a register too, to be looked at.
+			f.reg = lo.regs.alloc()
+			scalar := scalarPlace{number: int32(i), register: 8 * uint32(f.reg)}
+			if f.finite {
+				scalar.check = signBit
 			}
-		} else if (f.isFloat || f.isInt) && (f.last >= 0 || f.finite) {
+			c.scalarInputs = append(c.scalarInputs, scalar)
+			continue
+		case f.isFloat || f.isInt:
 			f.view = lo.addView(view{space: inInput, isInt: f.isInt, laned: f.laned, at: i, n: f.n})
 			place.view = f.view
 		}
-		lo.c.inputs = append(lo.c.inputs, place)
+		c.arrayInputs = append(c.arrayInputs, place)
 	}
 }
 
@@ -356,18 +362,21 @@ func (f *fact) size(laned bool) size {
 }
 
 func (lo *lowering) placeOutputs() {
+	c := lo.c
 	for j, v := range lo.p.Outputs {
 		f := lo.at(v)
-		place := outputPlace{size: f.size(lo.c.laned), place: noOperand, register: -1, source: noOperand, isInt: f.isInt, spread: lo.c.laned && !f.laned}
+		c.outputs = append(c.outputs, f.size(c.laned))
+		place := arrayPlace{number: int32(j), view: noOperand, source: noOperand, isInt: f.isInt, spread: c.laned && !f.laned}
 		switch {
-		case f.output == j:
-			place.place = f.view
 		case f.reg >= 0 && !place.spread:
-			place.register = int32(f.reg)
+			c.scalarOutputs = append(c.scalarOutputs, scalarPlace{number: int32(j), register: 8 * uint32(f.reg)})
+			continue
+		case f.output == j:
+			place.view = f.view
 		case f.isFloat || f.isInt:
 			place.source = lo.viewOf(v)
 		}
-		lo.c.outputs = append(lo.c.outputs, place)
+		c.arrayOutputs = append(c.arrayOutputs, place)
 	}
 }
 

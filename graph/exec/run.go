@@ -323,9 +323,12 @@ func runMove[T float64 | int64](m *move, views [][]T, unit int) {
 	}
 	for k := range m.blocks {
 		b := &m.blocks[k]
-		if b.shared {
+		switch {
+		case b.shared:
 			fillBlock(d, views[b.src], b.dims, b.step, b.fromStep, b.to, b.from, unit)
-		} else {
+		case b.run > 0:
+			copy(d[b.to*unit:(b.to+b.run)*unit], views[b.src][b.from*unit:])
+		default:
 			copyBlock(d, views[b.src], b.dims, b.step, b.fromStep, b.to, b.from, unit)
 		}
 	}

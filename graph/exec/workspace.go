@@ -53,10 +53,10 @@ func (e *Exec) NewLanes(lanes int) *Workspace {
 	c := e.lanes
 	entries := c.perLane.peak
 	for _, in := range c.inputs {
-		entries += in.size.perLane
+		entries += in.perLane
 	}
 	for _, out := range c.outputs {
-		entries += out.size.perLane
+		entries += out.perLane
 	}
 	block := e.options.Block
 	if block == 0 {
@@ -165,10 +165,10 @@ func (ws *Workspace) setWidth(width int) {
 func (ws *Workspace) stage() {
 	ws.stagedIn, ws.stagedOut = make([]Buffer, len(ws.c.inputs)), make([]Buffer, len(ws.c.outputs))
 	for _, in := range ws.c.inputs {
-		ws.stageIn = append(ws.stageIn, make([]float64, in.size.perLane*ws.block))
+		ws.stageIn = append(ws.stageIn, make([]float64, in.perLane*ws.block))
 	}
 	for _, out := range ws.c.outputs {
-		ws.stageOut = append(ws.stageOut, make([]float64, out.size.perLane*ws.block))
+		ws.stageOut = append(ws.stageOut, make([]float64, out.perLane*ws.block))
 	}
 }
 
@@ -178,13 +178,13 @@ func (c *code) checkSizes(in, out []Buffer, lanes int) error {
 		return fmt.Errorf("exec: %s wants %d inputs and %d outputs, has %d and %d", c.p.Name, len(c.inputs), len(c.outputs), len(in), len(out))
 	}
 	for i := range c.inputs {
-		if p := &c.inputs[i]; !p.size.fits(&in[i], lanes) {
-			return p.size.mismatch(&in[i], lanes, c.p.Name, "input "+c.p.Inputs[i].Name)
+		if p := &c.inputs[i]; !p.fits(&in[i], lanes) {
+			return p.mismatch(&in[i], lanes, c.p.Name, "input "+c.p.Inputs[i].Name)
 		}
 	}
 	for j := range c.outputs {
-		if p := &c.outputs[j]; !p.size.fits(&out[j], lanes) {
-			return p.size.mismatch(&out[j], lanes, c.p.Name, "output "+c.p.OutputName(j))
+		if p := &c.outputs[j]; !p.fits(&out[j], lanes) {
+			return p.mismatch(&out[j], lanes, c.p.Name, "output "+c.p.OutputName(j))
 		}
 	}
 	return nil
@@ -211,55 +211,72 @@ func infinite(x float64) uint64 {
 	return math.Float64bits(x)&exponentMask + exponentUnit
 }
 
-// bind takes the inputs in and points views at the caller's buffers.
+// bind takes the inputs in and points views at the caller's buffers. Sizes of scalar outputs are
+// checked when they are written.
 func (c *code) bind(ws *Workspace, in, out []Buffer) error {
 	if len(in) != len(c.inputs) || len(out) != len(c.outputs) {
 		return c.checkSizes(in, out, ws.width)
 	}
-	flag := uint64(0)
-	for i := range c.inputs {
-		p, b := &c.inputs[i], &in[i]
-		if !p.size.fits(b, ws.width) {
+	base, flag := ws.base, uint64(0)
+	for k := range c.scalarInputs {
+		p := &c.scalarInputs[k]
+		b := &in[p.number]
+		if len(b.F) != 1 || len(b.I) != 0 {
 			return c.checkSizes(in, out, ws.width)
 		}
-		if p.register >= 0 {
-			ws.registers[p.register] = b.F[0]
-		} else if p.view >= 0 {
+		x := b.F[0]
+		store(base, p.register, x)
+		flag |= infinite(x) & p.check
+	}
+	ws.flag |= flag
+	for k := range c.arrayInputs {
+		p := &c.arrayInputs[k]
+		b := &in[p.number]
+		if !c.inputs[p.number].fits(b, ws.width) {
+			return c.checkSizes(in, out, ws.width)
+		}
+		if p.view >= 0 {
 			ws.f[p.view], ws.i[p.view] = b.F, b.I
 		}
-		if p.check {
-			flag |= infinite(b.F[0])
-		}
 	}
-	ws.flag |= flag & signBit
-	for j := range c.outputs {
-		p, b := &c.outputs[j], &out[j]
-		if !p.size.fits(b, ws.width) {
+	for k := range c.arrayOutputs {
+		p := &c.arrayOutputs[k]
+		b := &out[p.number]
+		if !c.outputs[p.number].fits(b, ws.width) {
 			return c.checkSizes(in, out, ws.width)
 		}
-		if p.place >= 0 {
-			ws.f[p.place], ws.i[p.place] = b.F, b.I
+		if p.view >= 0 {
+			ws.f[p.view], ws.i[p.view] = b.F, b.I
 		}
 	}
 	return nil
 }
 
 // copyOut copies the outputs that were not written in place.
-func (c *code) copyOut(ws *Workspace, out []Buffer) {
-	for j := range c.outputs {
-		p := &c.outputs[j]
+func (c *code) copyOut(ws *Workspace, in, out []Buffer) error {
+	base := ws.base
+	for k := range c.scalarOutputs {
+		p := &c.scalarOutputs[k]
+		b := &out[p.number]
+		if len(b.F) != 1 || len(b.I) != 0 {
+			return c.checkSizes(in, out, ws.width)
+		}
+		b.F[0] = load(base, p.register)
+	}
+	for k := range c.arrayOutputs {
+		p := &c.arrayOutputs[k]
+		b := &out[p.number]
 		switch {
-		case p.register >= 0:
-			out[j].F[0] = ws.registers[p.register]
 		case p.source < 0:
 		case p.isInt:
-			copy(out[j].I, ws.i[p.source])
+			copy(b.I, ws.i[p.source])
 		case p.spread:
 			for k, x := range ws.f[p.source] {
-				fill(out[j].F[k*ws.width:(k+1)*ws.width], x)
+				fill(b.F[k*ws.width:(k+1)*ws.width], x)
 			}
-		case !same(out[j].F, ws.f[p.source]):
-			copy(out[j].F, ws.f[p.source])
+		case !same(b.F, ws.f[p.source]):
+			copy(b.F, ws.f[p.source])
 		}
 	}
+	return nil
 }
