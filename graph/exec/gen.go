@@ -67,6 +67,13 @@ func main() {
 	}
 	p("default:\nws.runSpecial(c, q)")
 	p("}\n}\n}")
+	p("\n// pairGo computes (a o1 b) o2 c, numbered as in scalarPair.")
+	p("func pairGo(code int, d, a, b, c []float64) {")
+	p("a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]\nswitch code {")
+	for code := range 12 {
+		p("case %d:\nfor i := range d {\nd[i] = %s\n}", code, apply(code%4, apply(code/4, "a[i]", "b[i]"), "c[i]"))
+	}
+	p("}\n}")
 	source, err := format.Source(b.Bytes())
 	if err != nil {
 		log.Fatal(err)

@@ -32,6 +32,7 @@ func main() {
 		for _, o := range []string{"Add", "Sub", "Mul", "Div"} {
 			entrywise(s, o)
 		}
+		pairs(s)
 		anyInfinite(s)
 		sumRow(s)
 		for rows := 1; rows <= s.n; rows *= 2 {
@@ -68,6 +69,45 @@ func entrywise(s set, o string) {
 	p("tail:\n\tTESTQ CX, CX\n\tJE done")
 	p("\tVMOVSD (SI), X0\n\tV%sSD (DX), X0, X0\n\tVMOVSD X0, (DI)", name)
 	p("\tADDQ $8, SI\n\tADDQ $8, DX\n\tADDQ $8, DI\n\tDECQ CX\n\tJMP tail")
+	p("done:\n\tVZEROUPPER\n\tRET\n")
+}
+
+// pairs is d[i] = (a[i] o1 b[i]) o2 c[i] for every pair of operations; the fourth o2 is c − x.
+func pairs(s set) {
+	p("// func pair%s(code int, d, a, b, c *float64, n int)", s.name)
+	p("TEXT ·pair%s(SB), NOSPLIT, $0-48", s.name)
+	p("\tMOVQ code+0(FP), AX\n\tMOVQ d+8(FP), DI\n\tMOVQ a+16(FP), SI\n\tMOVQ b+24(FP), DX\n\tMOVQ c+32(FP), BX\n\tMOVQ n+40(FP), CX")
+	for code := range 11 {
+		p("\tCMPQ AX, $%d\n\tJEQ pair%d", code, code)
+	}
+	p("\tJMP pair11")
+	names := []string{"ADD", "MUL", "SUB", "SUB"}
+	for code := range 12 {
+		o1, o2 := code/4, code%4
+		// one computes one vector, or one entry.
+		one := func(at int, width, mov string, x, y string) {
+			p("\t%s %d(SI), %s\n\tV%s%s %d(DX), %s, %s", mov, at, x, names[o1], width, at, x, x)
+			if o2 == 3 {
+				p("\t%s %d(BX), %s\n\tVSUB%s %s, %s, %s", mov, at, y, width, x, y, x)
+			} else {
+				p("\tV%s%s %d(BX), %s, %s", names[o2], width, at, x, x)
+			}
+			p("\t%s %s, %d(DI)", mov, x, at)
+		}
+		step := func(bytes, entries int, to string) {
+			p("\tADDQ $%d, SI\n\tADDQ $%d, DX\n\tADDQ $%d, BX\n\tADDQ $%d, DI\n\tSUBQ $%d, CX\n\tJMP %s%d", bytes, bytes, bytes, bytes, entries, to, code)
+		}
+		p("pair%d:\n\tCMPQ CX, $%d\n\tJL one%d", code, 2*s.n, code)
+		one(0, "PD", "VMOVUPD", s.r(0), s.r(1))
+		one(8*s.n, "PD", "VMOVUPD", s.r(2), s.r(3))
+		step(16*s.n, 2*s.n, "pair")
+		p("one%d:\n\tCMPQ CX, $%d\n\tJL tail%d", code, s.n, code)
+		one(0, "PD", "VMOVUPD", s.r(0), s.r(1))
+		step(8*s.n, s.n, "one")
+		p("tail%d:\n\tTESTQ CX, CX\n\tJE done", code)
+		one(0, "SD", "VMOVSD", "X0", "X1")
+		step(8, 1, "tail")
+	}
 	p("done:\n\tVZEROUPPER\n\tRET\n")
 }
 

@@ -191,20 +191,22 @@ func (lo *lowering) simple(v graph.Value) (opcode, []graph.Value, bool) {
 	return code, n.Args, ok && code <= kSub
 }
 
+// onlyReader returns the operation of an operand that can be part of the one operation that reads it.
+func (lo *lowering) onlyReader(s int, a graph.Value, inlined map[graph.Value]bool) (opcode, []graph.Value, bool) {
+	r := lo.root(a)
+	f := &lo.vals[r]
+	if f.step != s || f.uses != 1 || f.finite || inlined[r] {
+		return 0, nil, false
+	}
+	return lo.simple(r)
+}
+
 func (lo *lowering) selectTree(s int, v graph.Value, inlined map[graph.Value]bool) pending {
 	o1, args, ok := lo.simple(v)
 	if !ok {
 		return lo.selectSingle(v)
 	}
-	// child returns the tree of an operand that only v reads.
-	child := func(a graph.Value) (opcode, []graph.Value, bool) {
-		r := lo.root(a)
-		f := &lo.vals[r]
-		if f.step != s || f.uses != 1 || f.finite || inlined[r] {
-			return 0, nil, false
-		}
-		return lo.simple(r)
-	}
+	child := func(a graph.Value) (opcode, []graph.Value, bool) { return lo.onlyReader(s, a, inlined) }
 	left, x, isLeft := child(args[0])
 	right, y, isRight := child(args[1])
 	switch {

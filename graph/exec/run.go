@@ -146,6 +146,10 @@ func (t *tileOp) run(ws *Workspace, lo, hi int) {
 	case kCheck:
 		t.check(ws, lo, hi)
 	default:
+		if t.code >= kPair {
+			pair(int(t.code-kPair), ws.floats(t.d, lo, hi), ws.floats(t.a, lo, hi), ws.floats(t.b, lo, hi), ws.floats(t.c, lo, hi))
+			return
+		}
 		t.runInts(ws, lo, hi)
 	}
 }

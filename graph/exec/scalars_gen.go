@@ -583,3 +583,58 @@ func (ws *Workspace) runScalarsGo(c *code, list []scalar) {
 		}
 	}
 }
+
+// pairGo computes (a o1 b) o2 c, numbered as in scalarPair.
+func pairGo(code int, d, a, b, c []float64) {
+	a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]
+	switch code {
+	case 0:
+		for i := range d {
+			d[i] = ((a[i] + b[i]) + c[i])
+		}
+	case 1:
+		for i := range d {
+			d[i] = float64((a[i] + b[i]) * c[i])
+		}
+	case 2:
+		for i := range d {
+			d[i] = ((a[i] + b[i]) - c[i])
+		}
+	case 3:
+		for i := range d {
+			d[i] = (c[i] - (a[i] + b[i]))
+		}
+	case 4:
+		for i := range d {
+			d[i] = (float64(a[i]*b[i]) + c[i])
+		}
+	case 5:
+		for i := range d {
+			d[i] = float64(float64(a[i]*b[i]) * c[i])
+		}
+	case 6:
+		for i := range d {
+			d[i] = (float64(a[i]*b[i]) - c[i])
+		}
+	case 7:
+		for i := range d {
+			d[i] = (c[i] - float64(a[i]*b[i]))
+		}
+	case 8:
+		for i := range d {
+			d[i] = ((a[i] - b[i]) + c[i])
+		}
+	case 9:
+		for i := range d {
+			d[i] = float64((a[i] - b[i]) * c[i])
+		}
+	case 10:
+		for i := range d {
+			d[i] = ((a[i] - b[i]) - c[i])
+		}
+	case 11:
+		for i := range d {
+			d[i] = (c[i] - (a[i] - b[i]))
+		}
+	}
+}

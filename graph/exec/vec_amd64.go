@@ -129,6 +129,25 @@ func div(d, a, b []float64) {
 	}
 }
 
+//go:noescape
+func pairAVX2(code int, d, a, b, c *float64, n int)
+
+//go:noescape
+func pairAVX512(code int, d, a, b, c *float64, n int)
+
+// pair computes (a o1 b) o2 c, numbered as in scalarPair.
+func pair(code int, d, a, b, c []float64) {
+	switch {
+	case !entrywise(d, a, b) || !entrywise(d, c, c):
+	case level == 2:
+		pairAVX512(code, &d[0], &a[0], &b[0], &c[0], len(d))
+	case level == 1:
+		pairAVX2(code, &d[0], &a[0], &b[0], &c[0], len(d))
+	default:
+		pairGo(code, d, a, b, c)
+	}
+}
+
 // anyInfinite has its sign bit set if an entry is infinite or NaN.
 func anyInfinite(a []float64) uint64 {
 	mask := uint64(0)

@@ -7,6 +7,8 @@ func sub(d, a, b []float64) { subGo(d, a, b) }
 func mul(d, a, b []float64) { mulGo(d, a, b) }
 func div(d, a, b []float64) { divGo(d, a, b) }
 
+func pair(code int, d, a, b, c []float64) { pairGo(code, d, a, b, c) }
+
 func anyInfinite(a []float64) uint64 { return anyInfiniteGo(a) }
 func sumRow(x []float64) float64     { return sumRowGo(x) }
 
