@@ -89,12 +89,16 @@ func (n *Node) taylor(series [][]*Tensor, order int) ([]*Tensor, *Fault, error) 
 		return []*Tensor{y0}, fault, nil
 	}
 	y := []*Tensor{y0}
+	linear := n.Op.linearFor(varies)
+	for i := range x {
+		x[i] = padSeries(x[i], value[i].Type, order)
+	}
 	switch {
-	case n.Op.LinearIn != nil && n.Op.LinearIn(varies):
+	case linear != nil:
 		for k := 1; k <= order; k++ {
 			in := slices.Clone(value)
 			for i := range in {
-				if varies[i] {
+				if linear[i] {
 					in[i] = x[i][k]
 				}
 			}
@@ -108,9 +112,6 @@ func (n *Node) taylor(series [][]*Tensor, order int) ([]*Tensor, *Fault, error) 
 	case n.Op.Taylor == nil:
 		return nil, nil, fmt.Errorf("%s has no Taylor rule: use the nested derivative (Jet) for this program", n.Op.Name)
 	}
-	for i := range x {
-		x[i] = padSeries(x[i], value[i].Type, order)
-	}
 	y = padSeries(y, n.Type, order)
 	n.Op.Taylor(n.Attrs, y, x)
 	for k := 1; k <= order; k++ {
@@ -123,4 +124,19 @@ func (n *Node) taylor(series [][]*Tensor, order int) ([]*Tensor, *Fault, error) 
 		}
 	}
 	return y, nil, nil
+}
+
+// linearFor returns operands in which the operation is linear together and which hold all that vary: then
+// it acts on each coefficient by itself, those of constant operands being zero. nil: there are none.
+func (op *Op) linearFor(varies []bool) []bool {
+	if op.LinearIn == nil {
+		return nil
+	}
+	if all := slices.Repeat([]bool{true}, len(varies)); op.LinearIn(all) {
+		return all
+	}
+	if op.LinearIn(varies) {
+		return varies
+	}
+	return nil
 }
