@@ -13,7 +13,7 @@ import (
 func ExampleDeclared() {
 	b := graph.NewBuilder("f")
 	x := b.Input("x", graph.F64(2))
-	p := b.Build(b.Emit(op.Mul, nil, x, op.StopGradient(b, x)))
+	p := b.Build(b.Emit(op.Mul, nil, x, b.Emit(op.StopGradient(b.Type(x)), nil, x)))
 	vjp := graph.VJP(p, []int{0})
 	out, _ := graph.Eval(vjp, graph.Floats(graph.Shape{2}, []float64{3, 5}), graph.Floats(graph.Shape{2}, []float64{1, 1}))
 	fmt.Println(out[1].F, graph.Declared(vjp, 1))
@@ -57,7 +57,7 @@ func TestStopGradientMarksWhatItLeavesOut(t *testing.T) {
 	b := graph.NewBuilder("f")
 	x := b.Input("x", graph.F64(2))
 	y := b.Input("y", graph.F64(2))
-	p := b.Build(b.Emit(op.Add, nil, x, op.StopGradient(b, x)), b.Emit(op.Sin, nil, y))
+	p := b.Build(b.Emit(op.Add, nil, x, b.Emit(op.StopGradient(b.Type(x)), nil, x)), b.Emit(op.Sin, nil, y))
 	if got := declaredRun(t, p, vec(3, 5), vec(1, 2))[0].F; !slices.Equal(got, []float64{6, 10}) {
 		t.Errorf("value %v", got)
 	}
@@ -90,7 +90,7 @@ func TestStopGradientMarksWhatItLeavesOut(t *testing.T) {
 func TestStraightThroughRound(t *testing.T) {
 	b := graph.NewBuilder("f")
 	x := b.Input("x", graph.F64(3))
-	q := op.StraightThroughRound(b, x)
+	q := b.Emit(op.StraightThroughRound(b.Type(x)), nil, x)
 	p := b.Build(b.Emit(op.Mul, nil, q, q))
 	out := declaredRun(t, graph.VJP(p, []int{0}), vec(0.5, 1.7, -2.2), vec(1, 1, 1)) // 0.5 is a tie: round alone refuses
 	if want := []float64{0, 4, 4}; !slices.Equal(out[0].F, want) {

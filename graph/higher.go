@@ -121,3 +121,35 @@ func Directional(p *Program, wrt []int, x, dx []*Tensor) (y, dy []*Tensor, err e
 	n := len(p.Outputs)
 	return out[:n], out[n:], nil
 }
+
+// Jacobian returns the derivative matrices of p at x, column by column from JVPs: entry [k][o] is the
+// matrix of output o by input wrt[k], row-major with one row for each entry of the output.
+func Jacobian(p *Program, wrt []int, x []*Tensor) ([][][]float64, error) {
+	d := JVP(p, wrt)
+	tangents := make([]*Tensor, len(wrt))
+	for k, i := range wrt {
+		tangents[k] = NewTensor(p.Inputs[i].Type.Tangent())
+	}
+	out := make([][][]float64, len(wrt))
+	for k, i := range wrt {
+		columns := len(tangents[k].F)
+		out[k] = make([][]float64, len(p.Outputs))
+		for o, v := range p.Outputs {
+			out[k][o] = make([]float64, Scalars(p.Type(v).Tangent())*columns)
+		}
+		for c := range columns {
+			tangents[k].F[c] = 1
+			y, err := Eval(d, append(slices.Clone(x), tangents...)...)
+			if err != nil {
+				return nil, fmt.Errorf("column %d of input %s: %w", c, p.Inputs[i].Name, err)
+			}
+			for o := range p.Outputs {
+				for r, e := range y[len(p.Outputs)+o].F {
+					out[k][o][r*columns+c] = e
+				}
+			}
+			tangents[k].F[c] = 0
+		}
+	}
+	return out, nil
+}
