@@ -161,20 +161,23 @@ func equalShapes(a, b []poly, format string, args ...any) error {
 	if len(a) != len(b) {
 		return &mismatch{reason: fmt.Sprintf(format, args...)}
 	}
-	var conditional error
+	var conditional *mismatch
+	seen := map[string]bool{}
 	for i := range a {
-		switch err := equation(a[i], b[i], format, args...).(type) {
-		case nil:
-		case *mismatch:
-			if err.needs == "" {
-				return err
-			}
-			if conditional == nil {
-				conditional = err
-			} else if c := conditional.(*mismatch); !strings.Contains(c.needs, err.needs) {
-				c.needs += " and " + err.needs
-			}
+		err, _ := equation(a[i], b[i], format, args...).(*mismatch)
+		switch {
+		case err == nil:
+		case err.needs == "":
+			return err
+		case conditional == nil:
+			conditional = err
+		case !seen[err.needs]:
+			conditional.needs += " and " + err.needs
 		}
+		seen[a[i].String()+" = "+b[i].String()], seen[b[i].String()+" = "+a[i].String()] = true, true
+	}
+	if conditional == nil {
+		return nil
 	}
 	return conditional
 }

@@ -318,14 +318,11 @@ func inferBroadcast(c *call) (symbolic, error) {
 func inferTranspose(c *call) (symbolic, error) {
 	perm := c.ints("perm")
 	out := symbolic{dtype: c.in[0].dtype}
-	sorted := slices.Sorted(slices.Values(perm))
-	for i, a := range sorted {
-		if a != i {
-			sorted = nil
-			break
-		}
+	isPermutation := len(perm) == len(c.in[0].shape)
+	for i, a := range slices.Sorted(slices.Values(perm)) {
+		isPermutation = isPermutation && a == i
 	}
-	if len(sorted) != len(c.in[0].shape) {
+	if !isPermutation {
 		return out, fmt.Errorf("attribute \"perm\" is %v, want a permutation of the axes of %v", perm, c.in[0])
 	}
 	for _, a := range perm {
