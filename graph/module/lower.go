@@ -193,3 +193,37 @@ func (l *lowering) declared(at string, p *graph.Program, n *Node, c *call, node 
 	}
 	return o, nil
 }
+
+// Objective lowers the module followed by the pairing ⟨G, Y⟩ of its real outputs with seeds that are further inputs
+// (seed0_Y for output 0, named Y): a scalar, whose gradient is the module's pullback of G.
+func (m *Module) Objective(v Valuation) (*graph.Program, error) {
+	p, err := m.Program(v)
+	if err != nil {
+		return nil, err
+	}
+	b := graph.NewBuilder(p.Name + "_objective")
+	args := make([]graph.Value, len(p.Inputs))
+	for i, in := range p.Inputs {
+		args[i] = b.Input(in.Name, in.Type)
+	}
+	seeds := make([]graph.Value, len(p.Outputs))
+	for i, y := range p.Outputs {
+		if p.Type(y).DType.IsFloat() {
+			seeds[i] = b.Input(fmt.Sprintf("seed%d_%s", i, p.OutputName(i)), p.Type(y))
+		}
+	}
+	total := graph.None
+	for i, y := range b.Inline(p, args...) {
+		if t := p.Type(p.Outputs[i]); t.DType.IsFloat() {
+			axes := make([]int, len(t.Shape))
+			for a := range axes {
+				axes[a] = a
+			}
+			total = b.Accumulate(total, op.SumOver(b, b.Emit(op.Mul, nil, y, seeds[i]), axes...))
+		}
+	}
+	if total == graph.None {
+		return nil, m.refuse("", "there is no real output")
+	}
+	return b.BuildNamed([]string{"objective"}, total), nil
+}

@@ -25,7 +25,9 @@ type Instance struct {
 }
 
 // Instantiate checks and lowers the module for one valuation.
-func (m *Module) Instantiate(v Valuation) (*Instance, error) { return m.InstantiateOf(v, graph.Float64) }
+func (m *Module) Instantiate(v Valuation) (*Instance, error) {
+	return m.InstantiateOf(v, graph.Float64)
+}
 
 // InstantiateOf is Instantiate with real numbers of the given float type.
 func (m *Module) InstantiateOf(v Valuation, float graph.DType) (*Instance, error) {
