@@ -10,8 +10,9 @@ import (
 //
 // forward is a program x ↦ y of one float output. response is a program (x, γ) ↦ x̄, linear in its
 // last input γ, of y's type, with one output for each x. The JVP of the operation applies the
-// transpose of response, so that the transpose of the JVP is response. Higher derivatives are those of
-// response as it stands.
+// transpose of response, so that the transpose of the JVP is response. A JVP of a reverse pass
+// differentiates response as it stands, and the values that it reads by their declared tangents;
+// AsImplemented takes the latter by their classical ones.
 //
 // Source: declared responses of the typed tensor fragment (its proposition 4.3).
 func Declare(name string, forward, response *Program) (*Op, error) {
@@ -19,6 +20,7 @@ func Declare(name string, forward, response *Program) (*Op, error) {
 		return nil, fmt.Errorf("declared response %s: %w", name, err)
 	}
 	op := newComposite(name, name, forward, nil)
+	op.bodyKey += response.key()
 	op.LinearIn = func([]bool) bool { return false } // its tangent is declared, not read off its program
 	op.JVP = func(s *Site, dx []Value) Value {
 		wrt := active(dx)
@@ -64,6 +66,20 @@ func checkDeclared(forward, response *Program) error {
 		return fmt.Errorf("wants a linear seed of type %v, has %v", y, seed.Type)
 	}
 	return nil
+}
+
+// AsImplemented returns p with every declared operation as the program that computes it. It is
+// the same function with the same marks, and its derivatives are those of that function: taken of a reverse pass,
+// the derivatives of the pullback that is implemented.
+func AsImplemented(p *Program) *Program {
+	q := *p
+	q.Nodes = slices.Clone(p.Nodes)
+	for i := range q.Nodes {
+		if op := q.Nodes[i].Op; op.Body != nil {
+			q.Nodes[i].Op = newComposite(op.Name, op.Declared, AsImplemented(op.Body), nil)
+		}
+	}
+	return &q
 }
 
 // Declared returns the names, sorted, of the declared responses that an output of p depends on. Its

@@ -254,6 +254,20 @@ func TestEqualNamesOfDifferentResponsesStayApart(t *testing.T) {
 	if len(p.Nodes) != 2 {
 		t.Errorf("%d nodes, want 2", len(p.Nodes))
 	}
+	// Equal values and another response are another operation, too.
+	b = graph.NewBuilder("f")
+	x = b.Input("x", graph.Scalar)
+	stop := op.StopGradient(graph.Scalar)
+	r := graph.NewBuilder("r")
+	r.Input("x", graph.Scalar)
+	through, err := graph.Declare("stop_gradient", stop.Body, r.Build(r.LinearInput("seed", graph.Scalar)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := b.Build(b.Emit(stop, nil, x), b.Emit(through, nil, x))
+	if out := declaredRun(t, graph.JVP(q, []int{0}), graph.Number(1), graph.Number(1)); out[2].F[0] != 0 || out[3].F[0] != 1 {
+		t.Errorf("tangents %v and %v, want 0 and 1", out[2].F, out[3].F)
+	}
 	if out := declaredRun(t, p, graph.Number(1)); out[0].F[0] != 2 || out[1].F[0] != 3 {
 		t.Errorf("values %v and %v", out[0].F, out[1].F)
 	}
@@ -279,5 +293,29 @@ func TestComposite(t *testing.T) {
 	_, err := graph.Eval(p, vec(2, -3), vec(1, 1))
 	if f, ok := err.(*graph.Failure); !ok || f.Status != graph.DomainError || !strings.Contains(f.Reason, "[1]") {
 		t.Errorf("outside the domain: %v", err)
+	}
+}
+
+// The pullback of x·stop(x) is γ·x. As implemented it has derivative γ; differentiated as declared, 0.
+func TestDerivativesOfTheImplementedPullback(t *testing.T) {
+	b := graph.NewBuilder("f")
+	x := b.Input("x", graph.Scalar)
+	p := b.Build(b.Emit(op.Mul, nil, x, b.Emit(op.StopGradient(graph.Scalar), nil, x)))
+	s := graph.NewBuilder("seed")
+	s.Input("x", graph.Scalar)
+	reverse, err := graph.Pullback(p, []int{0}, s.Build(s.Full(graph.Scalar, 5)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	implemented := graph.Mixed(reverse, []int{0}, 1)
+	if out := declaredRun(t, implemented, graph.Number(3), graph.Number(1)); out[0].F[0] != 5 {
+		t.Errorf("derivative of the implemented pullback: %v, want 5", out[0].F)
+	}
+	if d := graph.Declared(implemented, 0); !slices.Equal(d, []string{"stop_gradient"}) {
+		t.Errorf("declared %v", d)
+	}
+	declared := graph.Mixed(graph.VJP(p, []int{0}), []int{0}, 1)
+	if out := declaredRun(t, declared, graph.Number(3), graph.Number(5), graph.Number(1)); out[1].F[0] != 0 {
+		t.Errorf("derivative with declared tangents: %v, want 0", out[1].F)
 	}
 }

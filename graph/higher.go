@@ -51,7 +51,7 @@ func Pullback(p *Program, wrt []int, seed *Program) (*Program, error) {
 	}
 	y := b.Inline(reverse, append(slices.Clone(x), b.Inline(seed, x...)...)...)
 	n := len(p.Outputs)
-	return DropDead(b.BuildNamed(slices.Clone(reverse.OutputNames[n:]), y[n:]...)), nil
+	return AsImplemented(DropDead(b.BuildNamed(slices.Clone(reverse.OutputNames[n:]), y[n:]...))), nil
 }
 
 // Jet returns the nested-dual execution of p to order n: with directions v₁ … v_n it computes, for
@@ -61,7 +61,7 @@ func Pullback(p *Program, wrt []int, seed *Program) (*Program, error) {
 // …. The outputs are 2ⁿ blocks of p's outputs; block S, read as a binary number whose bit i−1 stands for
 // v_i, is that of the set S: block 0 holds the values and the last block the derivative in all directions.
 //
-// Source: jets through reverse accumulation, with p a reverse pass (Pullback).
+// Source: jets through reverse accumulation, with p a reverse pass, made by Pullback.
 func Jet(p *Program, wrt []int, n int) *Program {
 	j := *p
 	j.Inputs = slices.Clone(p.Inputs)
