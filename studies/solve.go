@@ -294,7 +294,7 @@ func (s *Solver) putArrays(r *results.Record, branch string, root *implicit.Root
 		if branch == "" {
 			return parts
 		}
-		return branch + "/" + parts
+		return branch + "-" + parts // no name has a hyphen
 	}
 	m := len(root.Z)
 	p := 0
