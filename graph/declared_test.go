@@ -50,8 +50,6 @@ func declaredRun(t *testing.T, p *graph.Program, in ...*graph.Tensor) []*graph.T
 	return out
 }
 
-func vec(x ...float64) *graph.Tensor { return graph.Floats(graph.Shape{len(x)}, x) }
-
 // x + stop(x): the stopped part gives nothing, and the result still says that it depends on it.
 func TestStopGradientMarksWhatItLeavesOut(t *testing.T) {
 	b := graph.NewBuilder("f")

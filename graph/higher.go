@@ -74,14 +74,12 @@ func Jet(p *Program, wrt []int, n int) *Program {
 		before := len(jet.Inputs)
 		names := slices.Clone(jet.OutputNames)
 		jet = JVP(jet, wrt)
-		taken := map[string]bool{}
+		taken := nameSet{}
 		for _, in := range jet.Inputs[:before] {
-			taken[in.Name] = true
+			taken.fresh(in.Name)
 		}
 		for i, w := range wrt {
-			name := freshName(fmt.Sprintf("v%d_%s", k, p.Inputs[w].Name), taken)
-			taken[name] = true
-			jet.Inputs[before+i].Name = name
+			jet.Inputs[before+i].Name = taken.fresh(fmt.Sprintf("v%d_%s", k, p.Inputs[w].Name))
 		}
 		jet.OutputNames = slices.Clone(names)
 		for _, name := range names {

@@ -15,8 +15,21 @@ func init() {
 		Unary:  math.RoundToEven,
 		Check: checkAt(func(x []float64) bool { return math.Abs(x[0]-math.Trunc(x[0])) == 0.5 },
 			"round has no derivative at the tie %v"),
-		JVP: constant,
+		Branch: branchOfRound,
+		JVP:    constant,
 	})
+}
+
+// branchOfRound numbers the intervals between two ties: 1 for (−½, ½), 2 for the next above, −1 for the next below.
+func branchOfRound(x []float64) int {
+	n := max(min(math.RoundToEven(x[0]), 1<<53), -1<<53) // above, every float64 is whole
+	switch {
+	case math.Abs(x[0]-math.Trunc(x[0])) == 0.5:
+		return 0
+	case n >= 0:
+		return int(n) + 1
+	}
+	return int(n)
 }
 
 // StopGradient returns, for a float type, the identity with the declared response 0: no derivative passes through it.

@@ -122,6 +122,7 @@ var rows = []row{
 			{at("n=9"), in(vec(1, 1e99)), nil, [3]graph.Status{inf, inf, inf}, []int{1}, "beyond"}}},
 	one(op.Abs, 2, 2, -3, 3, unaryEdge(0, ok, kink, kink, "abs has no derivative at 0", 1), unaryEdge(zero, ok, kink, kink, "abs", 1)),
 	one(op.Sign, 2, 1, -3, -1, unaryEdge(0, ok, kink, kink, "sign has no derivative at 0", 1)),
+	one(op.Round, 2.4, 2, -3.6, -4, unaryEdge(0.5, ok, kink, kink, "round has no derivative at the tie 0.5", 1), unaryEdge(-1.5, ok, kink, kink, "tie", 1)),
 	{op.Min, []example{{nil, in(vec(1, 5), vec(2, 3)), vec(1, 3)}}, equalEdges("min")},
 	{op.Max, []example{{nil, in(vec(1, 5), vec(2, 3)), vec(2, 5)}}, equalEdges("max")},
 	{op.Clamp, []example{{nil, in(vec(-1, 0.5, 3), vec(0, 0, 0), vec(1, 1, 1)), vec(0, 0.5, 1)}},
