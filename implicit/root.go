@@ -58,7 +58,7 @@ func FindRoot(r *Map, z0, theta []float64, s Settings) (*Root, error) {
 		if errors.As(err, &f) && f.Status == graph.SingularStateJacobian && root.ResidualNorm > s.Tolerance*max(1, norm2(root.Z)) {
 			moved := *f
 			moved.Status = graph.NotConverged
-			moved.Reason += "; this is no root: start elsewhere"
+			moved.Reason += "; this is no root"
 			return root, &moved
 		}
 		return root, err
@@ -135,15 +135,6 @@ func (f *Map) Noise(z, theta []float64, rng *rand.Rand) (float64, error) {
 		worst = max(worst, distance(value, base))
 	}
 	return 2 * worst, nil
-}
-
-// Perturbed evaluates f with a random rounding of every operation; see graph.Perturbed.
-func (f *Map) Perturbed(z, theta []float64, rng *rand.Rand) ([]float64, error) {
-	out, err := graph.Perturbed(f.p, rng, f.set(z, theta)...)
-	if err != nil {
-		return nil, err
-	}
-	return flatten(nil, out), nil
 }
 
 // localLipschitz estimates how fast R_z and R_θ change near the root, in the Frobenius norm, which

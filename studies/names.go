@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/lensir/lensir-study/graph/formula"
 )
 
 // namePattern is what names look like.
@@ -12,18 +14,8 @@ var namePattern = regexp.MustCompile(`^[A-Za-zα-ωΑ-Ω_][A-Za-z0-9_α-ωΑ-Ω]
 // columns are the fixed columns of the result tables. Only pi is predefined in formulas.
 var columns = []string{"study", "point", "branch", "status", "reason", "method", "K", "j"}
 
-// words have a meaning in formulas, or are kept back because they look as if they had one.
-var words = []string{
-	"pi", "true", "false", "nil", "and", "or", "not", "in", "if", "else", "let",
-	"matches", "contains", "startsWith", "endsWith", "solution",
-}
-
-// functions are the functions of the formula language.
-var functions = []string{
-	"abs", "acos", "asin", "atan", "atan2", "broadcast", "clamp", "col", "concat", "cos", "cosh", "cumsum", "dot", "erf", "exp",
-	"expm1", "log", "log1p", "logistic", "matmul", "max", "min", "pad", "pow", "reshape", "reverse", "roll", "row", "rows", "shift",
-	"sign", "sin", "sinh", "softplus", "sqrt", "sum", "tan", "tanh", "transpose",
-}
+// kept are words of the study file that a name would make hard to read.
+var kept = []string{"solution"}
 
 // nameSpace holds the names of a study: all sections share it.
 type nameSpace struct {
@@ -41,9 +33,9 @@ func (s *nameSpace) declare(src *source, n *node) {
 			hint("a name has Latin or Greek letters, digits and _, and does not begin with a digit"))
 	case slices.Contains(columns, n.name):
 		s.add(at.errorf(key, "the name %q is taken: result tables have a column of that name", n.name).hint("choose another name"))
-	case slices.Contains(functions, n.name):
+	case slices.ContainsFunc(formula.Functions(), func(f formula.FunctionDoc) bool { return f.Name == n.name }):
 		s.add(at.errorf(key, "the name %q is taken: formulas have a function of that name", n.name).hint("choose another name"))
-	case slices.Contains(words, n.name):
+	case formula.Reserved(n.name) || slices.Contains(kept, n.name):
 		s.add(at.errorf(key, "the name %q is taken: it is a word of the formula language", n.name).hint("choose another name"))
 	case twice:
 		s.add(at.errorf(key, "the name %q is defined twice", n.name).

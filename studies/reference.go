@@ -3,6 +3,8 @@ package studies
 import (
 	"fmt"
 	"strings"
+
+	"github.com/lensir/lensir-study/graph/formula"
 )
 
 // Reference returns the reference page of the study file as Markdown, written from the schema.
@@ -14,8 +16,8 @@ A study is a TOML file. Names have Latin or Greek letters, digits and ` + "`_`" 
 space of names; a key with Greek letters stands in quotes, as TOML wants it. Formulas are strings in
 quotes; a number alone needs none. Keys are read as they are written: upper and lower case differ.
 `)
-	b.WriteString("\nNot to be used as names are the columns of the result tables (" + code(columns) + "), the words " +
-		code(words) + ", and the functions: " + code(functions) + ".\n")
+	b.WriteString("\nNot to be used as names are the columns of the result tables (" + code(columns) +
+		"), `pi`, the words of the\nformula language, and its functions, which the table at the end lists.\n")
 	const tableHead = "\n| key | takes | default | example | meaning |\n|---|---|---|---|---|\n"
 	b.WriteString("\n## At the top\n" + tableHead)
 	section := row{}
@@ -35,12 +37,18 @@ quotes; a number alone needs none. Keys are read as they are written: upper and 
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n",
 			key, takes(r), defaultCell(r), cell(r.example), strings.ReplaceAll(r.meaning, "|", `\|`)+onlyFor(r, section))
 	}
+	b.WriteString("\n## Functions in formulas\n\n| function | meaning |\n|---|---|\n")
+	for _, f := range formula.Functions() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", f.Signature, strings.ReplaceAll(f.Meaning, "|", `\|`))
+	}
 	return b.String()
 }
 
 var formHeads = map[string]string{
 	"(array)": "## Arrays that are made\n\nWhere an array is wanted, a table may say how it is made, " +
 		"for example `W = { random = \"normal\", shape = [8, 8], seed = 1 }`.",
+	"(law)": "## Laws of sampled names\n\nWhere a name is sampled, a table says its law, " +
+		"for example `q = { uniform = [0.1, 0.9] }`.",
 	"(list)": "## Lists that are made\n\nWhere a list of values is wanted, a table may say how it is made, " +
 		"for example `q = { linspace = [0.1, 0.9, 9] }`.",
 }

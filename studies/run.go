@@ -124,15 +124,16 @@ func (s *Summary) compute(ctx context.Context, m *Model, points []Point, log *re
 		err     error
 	}
 	answers := make(chan answer)
+	first, err := NewSolver(m, o.Seed)
+	if err != nil {
+		return err
+	}
 	var workers sync.WaitGroup
 	for range min(o.Jobs, len(points)) {
 		workers.Go(func() {
-			solver, err := NewSolver(m, o.Seed)
+			solver := first.Clone()
 			for p := range queue {
-				var out *Outcome
-				if err == nil {
-					out, err = solvePoint(solver, p)
-				}
+				out, err := solvePoint(solver, p)
 				answers <- answer{out, err}
 			}
 		})

@@ -26,26 +26,34 @@ type Solver struct {
 	constants                       *implicit.Map
 }
 
-// NewSolver makes a solver of a model. The seed draws the directions and samples of its checks.
+// NewSolver compiles a model. The seed draws the directions and samples of its checks.
 func NewSolver(m *Model, seed uint64) (*Solver, error) {
 	s := &Solver{model: m, seed: seed}
 	var err error
-	for _, p := range m.Starts {
-		start, e := s.mapOf(p, false)
-		err = errors.Join(err, e)
-		s.starts = append(s.starts, start)
-	}
-	set := func(dst **implicit.Map, p *graph.Program, withState bool) {
-		if p != nil {
-			f, e := s.mapOf(p, withState)
-			*dst, err = f, errors.Join(err, e)
+	compile := func(p *graph.Program, withState bool) (f *implicit.Map) {
+		if p != nil && err == nil {
+			f, err = s.mapOf(p, withState)
 		}
+		return f
 	}
-	set(&s.equations, m.Equations, true)
-	set(&s.residual, m.Residual, true)
-	set(&s.objectives, m.Objectives, true)
-	set(&s.constants, m.Constants, false)
+	for _, p := range m.Starts {
+		s.starts = append(s.starts, compile(p, false))
+	}
+	s.equations, s.residual = compile(m.Equations, true), compile(m.Residual, true)
+	s.objectives, s.constants = compile(m.Objectives, true), compile(m.Constants, false)
 	return s, err
+}
+
+// Clone returns a solver of the same compiled model, for another goroutine.
+func (s *Solver) Clone() *Solver {
+	c := &Solver{model: s.model, seed: s.seed, equations: s.equations.Clone(), residual: s.residual.Clone(), objectives: s.objectives.Clone()}
+	for _, start := range s.starts {
+		c.starts = append(c.starts, start.Clone())
+	}
+	if s.constants != nil {
+		c.constants = s.constants.Clone()
+	}
+	return c
 }
 
 // mapOf makes the map of a program; constants are fixed at each point.
@@ -286,7 +294,7 @@ func (s *Solver) putArrays(r *results.Record, branch string, root *implicit.Root
 		if branch == "" {
 			return parts
 		}
-		return branch + "/" + parts
+		return branch + "-" + parts // no name has a hyphen
 	}
 	m := len(root.Z)
 	p := 0
