@@ -89,7 +89,7 @@ func (d *decoder) keyErrorf(n *node, format string, args ...any) *Error {
 // declare enters every name into the one space.
 func (d *decoder) declare() error {
 	var names []*node
-	for _, section := range []string{"constants", "parameters", "data", "define", "state", "branches", "objective"} {
+	for _, section := range []string{"constants", "parameters", "data", "define", "state", "controls", "branches", "objective"} {
 		names = append(names, d.entries(section)...)
 	}
 	for _, n := range d.entries("root") {
@@ -148,7 +148,13 @@ func (d *decoder) definitions(section string) (list []Definition) {
 func (d *decoder) formulas() error {
 	d.Title, _ = d.tree.child("title").text()
 	d.Define = d.definitions("define")
-	d.Objective = d.definitions("objective")
+	if d.Kind == Chain {
+		if err := d.chain(); err != nil {
+			return err
+		}
+	} else {
+		d.Objective = d.definitions("objective")
+	}
 	var blocks []string
 	for _, n := range d.entries("state") {
 		d.State = append(d.State, Block{n.name, d.formula(n.child("start")), d.keyPlace(n)})
@@ -180,17 +186,21 @@ func (d *decoder) formulas() error {
 	switch d.Kind {
 	case Root:
 		d.Equations = d.definitions("root")
-	case FixedPoint:
-		for _, n := range d.entries("fixed-point") {
+	case FixedPoint, Chain:
+		section := "fixed-point"
+		if d.Kind == Chain {
+			section = "next"
+		}
+		for _, n := range d.entries(section) {
 			isBlock(n)
 		}
 		for _, block := range d.State {
-			n := d.tree.child("fixed-point", block.Name)
+			n := d.tree.child(section, block.Name)
 			if n == nil && errs.full() {
 				break
 			}
 			if n == nil {
-				errs.add(d.keyErrorf(d.tree.child("state", block.Name), "the block %q has no formula in [fixed-point]", block.Name).
+				errs.add(d.keyErrorf(d.tree.child("state", block.Name), "the block %q has no formula in [%s]", block.Name, section).
 					hint("add %s = \"…\" there", block.Name))
 				continue
 			}
@@ -226,6 +236,12 @@ func (d *decoder) setting(path ...string) any {
 
 // settings reads what is neither number nor formula, with defaults.
 func (d *decoder) settings() error {
+	if s, ok := d.tree.child("expect", "status").text(); ok {
+		d.Expect = graph.Status(s)
+	}
+	if d.Kind == Chain {
+		return d.schedule()
+	}
 	d.Implicit = Implicit{
 		Tolerance:     d.setting("implicit", "tolerance").(float64),
 		MaxIterations: int(d.setting("implicit", "max_iterations").(float64)),
@@ -233,9 +249,6 @@ func (d *decoder) settings() error {
 	}
 	if n := d.tree.child("implicit", "max_iterations"); n != nil && (n.count() < 1 || n.count() > 1_000_000) {
 		return d.errorf(n, "%s is from 1 to 1000000, found %d", label(n), n.count())
-	}
-	if s, ok := d.tree.child("expect", "status").text(); ok {
-		d.Expect = graph.Status(s)
 	}
 	for _, stage := range []func() *Error{d.domain, d.bounds, d.steps} {
 		if err := stage(); err != nil {

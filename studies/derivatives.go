@@ -1,6 +1,7 @@
 package studies
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -40,8 +41,22 @@ func (m *Model) Signature() string {
 			line(group.section, q.Name, graph.F64(q.Value.Shape...), "")
 		}
 	}
+	section := string(s.Kind)
+	if s.Kind == Chain {
+		section = "next"
+		line("chain", "steps", graph.Scalar, s.Chain.Steps.Text)
+		for _, u := range s.Chain.Controls {
+			line("control", u.Name+"[j]", graph.F64(u.Shape...), u.Start.Text+" at first")
+		}
+		if text := s.Chain.Until.Text; text != "" {
+			line("chain", "until", graph.Type{DType: graph.Bool}, text)
+		}
+		if text := s.Chain.Running.Text; text != "" {
+			line("objective", "running", graph.Scalar, text)
+		}
+	}
 	for i, e := range s.Equations {
-		line(string(s.Kind), e.Name, m.Equations.OutputTypes()[i], e.Formula.Text)
+		line(section, e.Name, m.Equations.OutputTypes()[i], e.Formula.Text)
 	}
 	for _, o := range s.Objective {
 		line("objective", o.Name, graph.Scalar, o.Formula.Text)
@@ -64,9 +79,12 @@ type Difference struct {
 }
 
 // CheckDerivatives compares the derivatives of a point's programs, and of each objective along the
-// exact branch, with finite differences, in one seeded random direction each. Along the branch the
+// exact branch or of J over the whole chain, with finite differences, in one seeded random direction each. Along the branch the
 // equation is solved again at every step, from the root. No finite difference is ever a result.
 func (s *Solver) CheckDerivatives(p Point) ([]Difference, error) {
+	if s.chain != nil {
+		return s.chain.checkChain(context.Background(), p)
+	}
 	theta := s.load(p)
 	rng := rand.New(rand.NewPCG(s.seed, 0x636865636b))
 	var list []Difference

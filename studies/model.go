@@ -21,17 +21,22 @@ type Model struct {
 	State []graph.Type
 	// Starts are z₀(θ), one program for each branch; the first is that of [state].
 	Starts []*graph.Program
-	// Equations is R(z, θ) of a root and G(z, θ) of a fixed point.
+	// Equations is R(z, θ) of a root and G(z, θ) of a fixed point; of a chain F and, as last output, the running term. F has the
+	// controls and j as further inputs.
 	Equations *graph.Program
-	// Residual is R(z, θ); of a fixed point, z − G(z, θ).
+	// Residual is R(z, θ); of a fixed point, z − G(z, θ); nil of a chain.
 	Residual *graph.Program
 	// Objectives has one scalar output for each objective.
 	Objectives *graph.Program
 	// Constants are the declared q, L_z and L_theta; nil where they are estimated or not asked for.
 	Constants *graph.Program
+	// Until is the condition that ends a chain, with j as further input; nil without one.
+	Until *graph.Program
 
-	defines map[string]*namedFormula
-	used    map[string]bool
+	length   *graph.Program // T of the constants
+	controls *graph.Program // their values, of constants and data
+	defines  map[string]*namedFormula
+	used     map[string]bool
 }
 
 // namedFormula is a definition, parsed.
@@ -60,7 +65,7 @@ func Compile(s *Study) (*Model, error) {
 		return nil, err
 	}
 	var err error
-	if m.Objectives, err = m.lower("objective", true, s.Objective, func(i int, t graph.Type) (string, string) {
+	if m.Objectives, err = m.lower("objective", roles{state: true}, s.Objective, func(i int, t graph.Type) (string, string) {
 		if !t.Equal(graph.Scalar) {
 			return fmt.Sprintf("objective %s is %v, want a scalar", s.Objective[i].Name, t), "sum(…), mean(…) or an index makes a scalar"
 		}
@@ -70,12 +75,17 @@ func Compile(s *Study) (*Model, error) {
 	}
 	if b := s.Bounds; b != nil && b.Declared {
 		declared := []Definition{{"q", b.Q, b.Q.Place}, {"L_z", b.LZ, b.LZ.Place}, {"L_theta", b.LTheta, b.LTheta.Place}}
-		if m.Constants, err = m.lower("constants", false, declared, func(i int, t graph.Type) (string, string) {
+		if m.Constants, err = m.lower("constants", roles{}, declared, func(i int, t graph.Type) (string, string) {
 			if !t.Equal(graph.Scalar) {
 				return fmt.Sprintf("%s is %v, want a scalar", declared[i].Name, t), ""
 			}
 			return "", ""
 		}); err != nil {
+			return nil, err
+		}
+	}
+	if s.Kind == Chain {
+		if err := m.lowerChain(); err != nil {
 			return nil, err
 		}
 	}
@@ -85,7 +95,7 @@ func Compile(s *Study) (*Model, error) {
 // Programs lists the programs of the model, with what each is.
 func (m *Model) Programs() []*graph.Program {
 	programs := append(slices.Clone(m.Starts), m.Equations)
-	if m.Residual != m.Equations {
+	if m.Residual != m.Equations && m.Residual != nil {
 		programs = append(programs, m.Residual)
 	}
 	programs = append(programs, m.Objectives)
@@ -159,7 +169,7 @@ func (m *Model) lowerStarts() error {
 	for _, b := range s.State {
 		blocks = append(blocks, Definition{b.Name, b.Start, b.Place})
 	}
-	p, err := m.lower("start", false, blocks, func(int, graph.Type) (string, string) { return "", "" })
+	p, err := m.lower("start", roles{}, blocks, func(int, graph.Type) (string, string) { return "", "" })
 	if err != nil {
 		return err
 	}
@@ -168,7 +178,7 @@ func (m *Model) lowerStarts() error {
 		for i := range blocks {
 			blocks[i].Formula = branch.Starts[i]
 		}
-		p, err := m.lower("start_"+branch.Name, false, blocks, func(i int, t graph.Type) (string, string) {
+		p, err := m.lower("start_"+branch.Name, roles{}, blocks, func(i int, t graph.Type) (string, string) {
 			return mismatch(fmt.Sprintf("the start of %s in branch %s", blocks[i].Name, branch.Name), t, blocks[i].Name, m.State[i])
 		})
 		if err != nil {
@@ -192,7 +202,7 @@ func (m *Model) lowerEquations() error {
 	s := m.Study
 	var err error
 	if s.Kind == FixedPoint {
-		m.Equations, err = m.lower("G", true, s.Equations, func(i int, t graph.Type) (string, string) {
+		m.Equations, err = m.lower("G", roles{state: true}, s.Equations, func(i int, t graph.Type) (string, string) {
 			return mismatch("G for "+s.Equations[i].Name, t, s.State[i].Name, m.State[i])
 		})
 		if err == nil {
@@ -200,7 +210,10 @@ func (m *Model) lowerEquations() error {
 		}
 		return err
 	}
-	if m.Equations, err = m.lower("R", true, s.Equations, func(int, graph.Type) (string, string) { return "", "" }); err != nil {
+	if s.Kind == Chain {
+		return m.lowerSteps()
+	}
+	if m.Equations, err = m.lower("R", roles{state: true}, s.Equations, func(int, graph.Type) (string, string) { return "", "" }); err != nil {
 		return err
 	}
 	m.Residual = m.Equations
@@ -232,19 +245,38 @@ func residualOf(g *graph.Program, blocks int) *graph.Program {
 	return b.BuildNamed(g.OutputNames, outputs...)
 }
 
+// roles says what a formula can read beside the constants.
+type roles struct {
+	state, index bool
+	rows         []int // of each control; nil: no control
+	fixed        bool  // no parameter
+	condition    bool  // the formulas are conditions
+}
+
 // lower writes the program of some formulas. check says what is wrong with the type of one, and a hint.
-func (m *Model) lower(name string, withState bool, formulas []Definition, check func(i int, t graph.Type) (message, hint string)) (*graph.Program, error) {
-	l := &lowering{Model: m, b: graph.NewBuilder(name), scope: formula.Scope{}, withState: withState}
+func (m *Model) lower(name string, can roles, formulas []Definition, check func(i int, t graph.Type) (message, hint string)) (*graph.Program, error) {
+	l := &lowering{Model: m, b: graph.NewBuilder(name), scope: formula.Scope{}, roles: can}
 	s := m.Study
-	if withState {
+	if can.state {
 		for i, block := range s.State {
 			l.scope[block.Name] = l.b.Input(block.Name, m.State[i])
 		}
 	}
-	for _, list := range [][]Quantity{s.Parameters, s.Constants, s.Data} {
+	lists := [][]Quantity{s.Parameters, s.Constants, s.Data}
+	if can.fixed {
+		lists = lists[1:]
+	}
+	for _, list := range lists {
 		for _, q := range list {
 			l.scope[q.Name] = l.b.Input(q.Name, graph.F64(q.Value.Shape...))
 		}
+	}
+	for i, rows := range can.rows {
+		u := s.Chain.Controls[i]
+		l.scope[u.Name] = l.b.Input(u.Name, graph.F64(slices.Concat([]int{rows}, u.Shape)...))
+	}
+	if can.index {
+		l.scope["j"] = l.b.Input("j", graph.Type{DType: graph.Int64})
 	}
 	var names []string
 	var outputs []graph.Value
@@ -265,9 +297,9 @@ func (m *Model) lower(name string, withState bool, formulas []Definition, check 
 // every conditional arm.
 type lowering struct {
 	*Model
-	b         *graph.Builder
-	scope     formula.Scope
-	withState bool
+	roles
+	b     *graph.Builder
+	scope formula.Scope
 }
 
 func (l *lowering) formula(d Definition) (graph.Value, error) {
@@ -275,17 +307,17 @@ func (l *lowering) formula(d Definition) (graph.Value, error) {
 	if err != nil {
 		return graph.None, err
 	}
-	return l.lowerParsed(d.Formula, parsed)
+	return l.lowerParsed(d.Formula, parsed, l.condition)
 }
 
-func (l *lowering) lowerParsed(f Formula, parsed *formula.Formula) (graph.Value, error) {
+func (l *lowering) lowerParsed(f Formula, parsed *formula.Formula, condition bool) (graph.Value, error) {
 	for _, n := range parsed.FreeNames() {
 		if _, ok := l.scope[n.Name]; ok {
 			continue
 		}
 		if d, ok := l.defines[n.Name]; ok {
 			l.used[n.Name] = true
-			v, err := l.lowerParsed(d.Formula, d.parsed)
+			v, err := l.lowerParsed(d.Formula, d.parsed, false)
 			if err != nil {
 				return graph.None, err
 			}
@@ -293,9 +325,9 @@ func (l *lowering) lowerParsed(f Formula, parsed *formula.Formula) (graph.Value,
 			l.scope[d.Name] = v
 			continue
 		}
-		if !l.withState && slices.ContainsFunc(l.Study.State, func(b Block) bool { return b.Name == n.Name }) {
-			return graph.None, f.Errorf(n.Offset, n.Offset+len(n.Name), "it may use constants, data and parameters",
-				"%q is the state, which this formula cannot read", n.Name)
+		if what := l.Study.hidden(n.Name); what != "" {
+			return graph.None, f.Errorf(n.Offset, n.Offset+len(n.Name), "it may use "+l.readable(),
+				"%q is %s, which this formula cannot read", n.Name, what)
 		}
 		hint := "names come from [constants], [data], [parameters], [define] and [state]"
 		if near := nearest(n.Name, l.names()); near != "" {
@@ -306,10 +338,43 @@ func (l *lowering) lowerParsed(f Formula, parsed *formula.Formula) (graph.Value,
 	section, name, _ := strings.Cut(f.Key, ".")
 	l.b.SetOrigin(fmt.Sprintf("[%s] %s", section, name))
 	v, err := parsed.Lower(l.b, l.scope)
-	if err == nil && l.b.Type(v).DType != graph.Float64 {
+	switch {
+	case err == nil && condition && l.b.Type(v).DType != graph.Bool:
+		return graph.None, f.whole("write a comparison", "the formula is %v, want a condition", l.b.Type(v))
+	case err == nil && !condition && l.b.Type(v).DType != graph.Float64:
 		return graph.None, f.whole("c ? 1 : 0 makes a number of a condition", "the formula is %v, want float64", l.b.Type(v))
 	}
 	return v, f.locate(err)
+}
+
+// hidden says what a name is that only some formulas can read.
+func (s *Study) hidden(name string) string {
+	switch {
+	case slices.ContainsFunc(s.State, func(b Block) bool { return b.Name == name }):
+		return "the state"
+	case slices.ContainsFunc(s.Parameters, func(q Quantity) bool { return q.Name == name }):
+		return "a parameter"
+	case s.Chain != nil && slices.ContainsFunc(s.Chain.Controls, func(u Control) bool { return u.Name == name }):
+		return "a control"
+	case s.Chain != nil && name == "j":
+		return "the step index"
+	}
+	return ""
+}
+
+// readable lists what the formulas of a program can use.
+func (l *lowering) readable() string {
+	list := []string{"constants", "data"}
+	if !l.fixed {
+		list = append(list, "parameters")
+	}
+	if l.state {
+		list = append(list, "the state")
+	}
+	if l.index {
+		list = append(list, "j")
+	}
+	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
 }
 
 // names lists what a formula could have meant.
@@ -329,8 +394,8 @@ func (l *lowering) names() []string {
 func (m *Model) Differentiated(p *graph.Program) []int {
 	var wrt []int
 	for i, in := range p.Inputs {
-		if slices.ContainsFunc(m.Study.State, func(b Block) bool { return b.Name == in.Name }) ||
-			slices.ContainsFunc(m.Study.Parameters, func(q Quantity) bool { return q.Name == in.Name }) {
+		switch m.Study.hidden(in.Name) {
+		case "the state", "a parameter", "a control":
 			wrt = append(wrt, i)
 		}
 	}

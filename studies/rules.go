@@ -59,6 +59,15 @@ func (r *rule) at(path ...string) *rule {
 	return r
 }
 
+// kindNames lists the kinds of study that take the key, each in quotes.
+func (r *row) kindNames(quote string) string {
+	names := make([]string, len(r.kinds))
+	for i, k := range r.kinds {
+		names[i] = quote + string(k) + quote
+	}
+	return strings.Join(names, " or ")
+}
+
 func (r *rule) takes(kind Kind) bool { return len(r.kinds) == 0 || slices.Contains(r.kinds, kind) }
 
 // checker holds a tree against the schema.
@@ -90,7 +99,7 @@ func (c *checker) check(n *node, r *rule) {
 			c.unknown(n, k, r)
 		case !known.takes(c.kind):
 			c.errorf(k, k.keyAt, "%s is not for kind = %q", label(k), c.kind).
-				hint("it belongs to kind = %q; this kind takes %s", known.kinds[0], strings.Join(c.known(r), ", "))
+				hint("it belongs to kind = %s; this kind takes %s", known.kindNames(`"`), strings.Join(c.known(r), ", "))
 		default:
 			c.value(k, known)
 		}
@@ -192,12 +201,17 @@ func label(n *node) string {
 }
 
 func (c *checker) value(n *node, r *rule) {
+	if r.want == wantObjective && c.kind != Chain {
+		plain := *r.row
+		plain.want = wantFormula
+		r = &rule{row: &plain}
+	}
 	if n.kind == tableNode {
 		if form, ok := forms[r.want]; ok {
 			c.check(n, rules.keys[form])
 			return
 		}
-		if r.want == wantTable || r.want == wantScale {
+		if r.want == wantTable || r.want == wantScale || r.want == wantObjective && Chain == c.kind {
 			c.check(n, r)
 			return
 		}
@@ -218,14 +232,17 @@ func (c *checker) value(n *node, r *rule) {
 }
 
 func describeWant(r *rule) string {
-	if r.want != wantChoice {
+	if r.want != wantChoice && r.want != wantWords {
 		return wants[r.want]
 	}
 	quoted := make([]string, len(r.choices))
 	for i, choice := range r.choices {
 		quoted[i] = fmt.Sprintf("%q", choice)
 	}
-	if len(quoted) == 1 {
+	switch {
+	case r.want == wantWords:
+		return "a list of words, of " + strings.Join(quoted, ", ")
+	case len(quoted) == 1:
 		return quoted[0]
 	}
 	return "one of " + strings.Join(quoted, ", ")
@@ -253,7 +270,24 @@ func (c *checker) misfit(n *node, r *rule) (bad *node, why string) {
 			}
 			ok = true
 		}
-	case wantFormula:
+	case wantWords:
+		if list && len(n.items) > 0 {
+			for i, item := range n.items {
+				s, isText := item.value.(string)
+				if !isText || !slices.Contains(r.choices, s) {
+					return item, "an entry that is " + found(item)
+				}
+				if slices.ContainsFunc(n.items[:i], func(other *node) bool { return other.value == item.value }) {
+					return item, fmt.Sprintf("%q twice", s)
+				}
+			}
+			ok = true
+		}
+	case wantSize:
+		if s, isText := n.value.(string); isText {
+			_, ok = parseSize(s)
+		}
+	case wantFormula, wantObjective:
 		s, isText := n.value.(string)
 		if isText && strings.TrimSpace(s) == "" {
 			return n, "nothing between the quotes"

@@ -105,6 +105,9 @@ func expand(s *Study, seed uint64) ([]Point, results.Sweep) {
 
 func describe(s *Study, name string) results.Study {
 	d := results.Study{Name: name, Title: s.Title, Kind: string(s.Kind), Main: results.Implicit}
+	if s.Kind == Chain {
+		d.Main = results.Chain
+	}
 	for _, o := range s.Objective {
 		d.Objectives = append(d.Objectives, o.Name)
 	}
@@ -133,7 +136,7 @@ func (s *Summary) compute(ctx context.Context, m *Model, points []Point, log *re
 		workers.Go(func() {
 			solver := first.Clone()
 			for p := range queue {
-				out, err := solvePoint(solver, p)
+				out, err := solvePoint(ctx, solver, p)
 				answers <- answer{out, err}
 			}
 		})
@@ -173,13 +176,13 @@ func (s *Summary) compute(ctx context.Context, m *Model, points []Point, log *re
 }
 
 // solvePoint turns a panic, which is a defect of this program, into an error that names the point.
-func solvePoint(s *Solver, p Point) (out *Outcome, err error) {
+func solvePoint(ctx context.Context, s *Solver, p Point) (out *Outcome, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("internal error at point %s: %v\n%s", p.ID(results.RecordFormat, s.seed), r, debug.Stack())
 		}
 	}()
-	return s.Solve(p)
+	return s.Solve(ctx, p)
 }
 
 // note adds the counts of a point.
@@ -195,6 +198,12 @@ func (s *Summary) recount(study *Study, r *results.Record) {
 	out := &Outcome{}
 	for _, row := range r.Rows(results.Implicit) {
 		out.count(study, row.Ending, row.Branch)
+	}
+	for _, row := range r.Rows(results.Chain) {
+		out.count(study, row.Ending, row.Branch)
+	}
+	for _, row := range r.Rows(results.Schedules) {
+		out.judgeSchedule(study, row)
 	}
 	for _, row := range r.Rows(results.Iterates) {
 		if row.Status != string(graph.IteratesDifferentiated) {

@@ -10,48 +10,55 @@ type Kind string
 const (
 	Root       Kind = "root"        // a residual map R(z, θ) = 0
 	FixedPoint Kind = "fixed-point" // a contraction z = G(z, θ)
+	Chain      Kind = "chain"       // transitions x_{j+1} = F(x_j, θ, u[j], j)
 )
 
 // want is the type of value that a key takes.
 type want int
 
 const (
-	wantTable    want = iota // a section, or an inline table
-	wantText                 // a string
-	wantChoice               // one of the row's choices
-	wantFormula              // a formula in quotes, or a bare number
-	wantPositive             // a finite number above 0
-	wantNumber               // a finite number
-	wantCount                // a whole number from 0
-	wantShape                // a whole number, or a list of them
-	wantRange                // [first, last, how many]
-	wantPair                 // two numbers
-	wantDraw                 // the law of a sampled name
-	wantRows                 // [first, end]
-	wantArray                // a number, a vector, a matrix, or a made array
-	wantList                 // a list of numbers, or a made list
-	wantColumns              // a name, or a list of names
-	wantScale                // "standard", or a table
+	wantTable     want = iota // a section, or an inline table
+	wantText                  // a string
+	wantChoice                // one of the row's choices
+	wantFormula               // a formula in quotes, or a bare number
+	wantPositive              // a finite number above 0
+	wantNumber                // a finite number
+	wantCount                 // a whole number from 0
+	wantShape                 // a whole number, or a list of them
+	wantRange                 // [first, last, how many]
+	wantPair                  // two numbers
+	wantDraw                  // the law of a sampled name
+	wantRows                  // [first, end]
+	wantArray                 // a number, a vector, a matrix, or a made array
+	wantList                  // a list of numbers, or a made list
+	wantColumns               // a name, or a list of names
+	wantScale                 // "standard", or a table
+	wantObjective             // a formula, or a table
+	wantWords                 // a list of the row's choices
+	wantSize                  // a number of bytes with its unit
 )
 
 // wants names each type as messages and the reference page do.
 var wants = map[want]string{
-	wantTable:    "a table",
-	wantText:     "a string",
-	wantChoice:   "one of the words",
-	wantFormula:  "a formula in quotes",
-	wantPositive: "a positive number",
-	wantNumber:   "a number",
-	wantCount:    "a whole number from 0",
-	wantShape:    "a whole number or a list of whole numbers",
-	wantRange:    "[first, last, how many]",
-	wantPair:     "two numbers",
-	wantDraw:     "a law",
-	wantRows:     "[first, end]",
-	wantArray:    "a number, a vector, a matrix or a made array",
-	wantList:     "a list of numbers or a made list",
-	wantColumns:  "a column name or a list of them",
-	wantScale:    `"standard" or { standard = [first, end] }`,
+	wantTable:     "a table",
+	wantText:      "a string",
+	wantChoice:    "one of the words",
+	wantFormula:   "a formula in quotes",
+	wantPositive:  "a positive number",
+	wantNumber:    "a number",
+	wantCount:     "a whole number from 0",
+	wantShape:     "a whole number or a list of whole numbers",
+	wantRange:     "[first, last, how many]",
+	wantPair:      "two numbers",
+	wantDraw:      "a law",
+	wantRows:      "[first, end]",
+	wantArray:     "a number, a vector, a matrix or a made array",
+	wantList:      "a list of numbers or a made list",
+	wantColumns:   "a column name or a list of them",
+	wantScale:     `"standard" or { standard = [first, end] }`,
+	wantObjective: `a formula in quotes, or { terminal = "…", running = "…" }`,
+	wantWords:     "a list of words",
+	wantSize:      `a size such as "2GiB"`,
 }
 
 // forms names the rows that describe the table which a type also takes.
@@ -72,14 +79,16 @@ type row struct {
 var (
 	fixedPoint = []Kind{FixedPoint}
 	root       = []Kind{Root}
+	equations  = []Kind{Root, FixedPoint}
+	chain      = []Kind{Chain}
 )
 
 // schema is every key of a study file, in the order of the reference page.
 var schema = []row{
 	{path: "title", want: wantText, example: `"Kepler's equation"`,
 		meaning: "What the study shows, in one line."},
-	{path: "kind", want: wantChoice, choices: []string{string(Root), string(FixedPoint)}, required: true, example: `"root"`,
-		meaning: "What the study states: `root`, a residual map R(z, θ) = 0; `fixed-point`, a contraction z = G(z, θ)."},
+	{path: "kind", want: wantChoice, choices: []string{string(Root), string(FixedPoint), string(Chain)}, required: true, example: `"root"`,
+		meaning: "What the study states: `root`, a residual map R(z, θ) = 0; `fixed-point`, a contraction z = G(z, θ); `chain`, steps x_{j+1} = F(x_j, θ, u[j], j), j = 0, …, T−1."},
 
 	{path: "constants", want: wantTable,
 		meaning: "Numbers and arrays that are not differentiated."},
@@ -109,16 +118,16 @@ var schema = []row{
 	{path: "define.<name>", want: wantFormula, example: `"matmul(W, z) + b"`,
 		meaning: "An intermediate value."},
 	{path: "state", want: wantTable, required: true,
-		meaning: "The blocks of z, in order."},
+		meaning: "The blocks of the state z (of a chain: x), in order."},
 	{path: "state.<block>", want: wantTable, example: `{ start = "0 * b" }`,
 		meaning: "A block of the state."},
 	{path: "state.<block>.start", want: wantFormula, required: true, example: `"0"`,
-		meaning: "z₀(θ), a formula of constants, data and parameters; its shape is the block's."},
-	{path: "branches", want: wantTable,
+		meaning: "z₀(θ) (of a chain: x₀(θ)), a formula of constants, data and parameters; its shape is the block's."},
+	{path: "branches", want: wantTable, kinds: equations,
 		meaning: "Further starts, each solved by itself."},
-	{path: "branches.<branch>", want: wantTable, example: `{ z = "-1" }`,
+	{path: "branches.<branch>", want: wantTable, kinds: equations, example: `{ z = "-1" }`,
 		meaning: "A start by another name."},
-	{path: "branches.<branch>.<block>", want: wantFormula, example: `"-1"`,
+	{path: "branches.<branch>.<block>", want: wantFormula, kinds: equations, example: `"-1"`,
 		meaning: "The block's start on this branch. A block that is not given starts as in `[state]`."},
 	{path: "root", want: wantTable, kinds: root, required: true,
 		meaning: "R: the equations whose values shall be 0, in order. Their total size is the state's."},
@@ -128,22 +137,52 @@ var schema = []row{
 		meaning: "G: one formula for each block of the state."},
 	{path: "fixed-point.<block>", want: wantFormula, kinds: fixedPoint, example: `"tanh(gain * a)"`,
 		meaning: "The next value of the block."},
+	{path: "chain", want: wantTable, kinds: chain, required: true,
+		meaning: "How many steps there are."},
+	{path: "chain.steps", want: wantFormula, kinds: chain, required: true, example: "1000",
+		meaning: "T, or with `until` its limit: a whole number, or a formula of scalar constants, so that a sweep can vary it."},
+	{path: "chain.until", want: wantFormula, kinds: chain, example: `"norm < 1e-6"`,
+		meaning: "A condition on the state and j: the chain ends at the first state x_j for which it holds."},
+	{path: "next", want: wantTable, kinds: chain, required: true,
+		meaning: "F: one formula for each block of the state. It may use the step index `j` and, of controls and data, the entries of the step: `u[j]`, `u[j+1]`, `X[j]`."},
+	{path: "next.<block>", want: wantFormula, kinds: chain, example: `"x + dt * v"`,
+		meaning: "The block of x_{j+1}."},
+	{path: "controls", want: wantTable, kinds: chain,
+		meaning: "Inputs with an entry for each step, differentiated as parameters are."},
+	{path: "controls.<name>", want: wantTable, kinds: chain, example: `{ start = "0" }`,
+		meaning: "A control, read as `u[j]` or `u[j+1]`; outside of the arms of `c ? a : b`."},
+	{path: "controls.<name>.shape", want: wantShape, kinds: chain, example: "[3]",
+		meaning: "The shape of one entry; a scalar when absent."},
+	{path: "controls.<name>.start", want: wantFormula, kinds: chain, byDefault: "0", example: `"0"`,
+		meaning: "Its value, a formula of constants and data: one number, one entry, or an array with an entry for each step."},
 	{path: "objective", want: wantTable, required: true,
-		meaning: "The scalars whose gradients are wanted, in order."},
-	{path: "objective.<name>", want: wantFormula, example: `"sum(z^2)"`,
-		meaning: "A scalar."},
+		meaning: "The scalars whose gradients are wanted, in order. A chain has one."},
+	{path: "objective.<name>", want: wantObjective, example: `"sum(z^2)"`,
+		meaning: "A scalar. Of a chain: of the last state, or a table with a running term."},
+	{path: "objective.<name>.terminal", want: wantFormula, kinds: chain, byDefault: "0", example: `"x^2"`,
+		meaning: "The term of the last state."},
+	{path: "objective.<name>.running", want: wantFormula, kinds: chain, example: `"0.001 * u[j]^2"`,
+		meaning: "The term that is summed over the steps: a formula of x_j, u[j] and j, j = 0, …, T−1."},
+	{path: "schedule", want: wantTable, kinds: chain,
+		meaning: "Which checkpoint schedules run."},
+	{path: "schedule.methods", want: wantWords, kinds: chain, choices: methodNames, byDefault: `["revolve"]`, example: `["store-all", "binomial", "revolve"]`,
+		meaning: "The schedules, each with every number of slots."},
+	{path: "schedule.slots", want: wantShape, kinds: chain, byDefault: "20", example: "[5, 10, 20]",
+		meaning: "d, the most snapshots in memory, that of x₀ included."},
+	{path: "schedule.budgets", want: wantShape, kinds: chain, example: "[3, 5]",
+		meaning: "t, the most replays of a step, of `binomial`; the least that is enough when absent."},
 
-	{path: "domain", want: wantTable,
+	{path: "domain", want: wantTable, kinds: equations,
 		meaning: "D, the convex set on which the theorems' constants hold."},
-	{path: "domain.ball", want: wantTable, required: true, example: `{ center = "solution", radius = 1.5, norm = "2" }`,
+	{path: "domain.ball", want: wantTable, kinds: equations, required: true, example: `{ center = "solution", radius = 1.5, norm = "2" }`,
 		meaning: "A ball."},
-	{path: "domain.ball.center", want: wantChoice, choices: []string{"solution"}, byDefault: `"solution"`,
+	{path: "domain.ball.center", want: wantChoice, kinds: equations, choices: []string{"solution"}, byDefault: `"solution"`,
 		meaning: "Its centre: the computed solution."},
-	{path: "domain.ball.radius", want: wantPositive, required: true, example: "1.5",
+	{path: "domain.ball.radius", want: wantPositive, kinds: equations, required: true, example: "1.5",
 		meaning: "Its radius."},
-	{path: "domain.ball.norm", want: wantChoice, choices: []string{"1", "2", "inf", "weighted-inf"}, byDefault: `"2"`,
+	{path: "domain.ball.norm", want: wantChoice, kinds: equations, choices: []string{"1", "2", "inf", "weighted-inf"}, byDefault: `"2"`,
 		meaning: "The norm of the ball, of the state, and of every constant and bound."},
-	{path: "domain.ball.weights", want: wantArray, example: "[1, 0.5]",
+	{path: "domain.ball.weights", want: wantArray, kinds: equations, example: "[1, 0.5]",
 		meaning: "w of the weighted norm maxᵢ |zᵢ|/wᵢ: one positive weight for each entry of the state; with `weighted-inf` only."},
 	{path: "bounds", want: wantTable, kinds: fixedPoint,
 		meaning: "The constants of the contraction bounds."},
@@ -159,13 +198,13 @@ var schema = []row{
 		meaning: "The derivative of the K-step iterate."},
 	{path: "iterate.steps", want: wantList, kinds: fixedPoint, required: true, example: "[0, 1, 2, 5, 10]",
 		meaning: "The values of K, ascending whole numbers."},
-	{path: "implicit", want: wantTable,
+	{path: "implicit", want: wantTable, kinds: equations,
 		meaning: "Settings of the solve for the exact branch."},
-	{path: "implicit.tolerance", want: wantPositive, byDefault: "1e-10",
+	{path: "implicit.tolerance", want: wantPositive, kinds: equations, byDefault: "1e-10",
 		meaning: "The solve has converged when its error estimate is at most this."},
-	{path: "implicit.max_iterations", want: wantCount, byDefault: "100",
+	{path: "implicit.max_iterations", want: wantCount, kinds: equations, byDefault: "100",
 		meaning: "The most Newton iterations."},
-	{path: "implicit.solver", want: wantChoice, choices: []string{"dense"}, byDefault: `"dense"`,
+	{path: "implicit.solver", want: wantChoice, kinds: equations, choices: []string{"dense"}, byDefault: `"dense"`,
 		meaning: "The linear solver."},
 
 	{path: "sweep", want: wantTable,

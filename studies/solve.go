@@ -1,6 +1,7 @@
 package studies
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -24,11 +25,16 @@ type Solver struct {
 	starts                          []*implicit.Map
 	equations, residual, objectives *implicit.Map
 	constants                       *implicit.Map
+	chain                           *chainSolver // of a chain, which has nothing of the rest
 }
 
 // NewSolver compiles a model. The seed draws the directions and samples of its checks.
 func NewSolver(m *Model, seed uint64) (*Solver, error) {
 	s := &Solver{model: m, seed: seed}
+	if m.Study.Kind == Chain {
+		s.chain = &chainSolver{model: m, seed: seed}
+		return s, nil
+	}
 	var err error
 	compile := func(p *graph.Program, withState bool) (f *implicit.Map) {
 		if p != nil && err == nil {
@@ -46,6 +52,9 @@ func NewSolver(m *Model, seed uint64) (*Solver, error) {
 
 // Clone returns a solver of the same compiled model, for another goroutine.
 func (s *Solver) Clone() *Solver {
+	if s.chain != nil {
+		return &Solver{model: s.model, seed: s.seed, chain: &chainSolver{model: s.model, seed: s.seed}}
+	}
 	c := &Solver{model: s.model, seed: s.seed, equations: s.equations.Clone(), residual: s.residual.Clone(), objectives: s.objectives.Clone()}
 	for _, start := range s.starts {
 		c.starts = append(c.starts, start.Clone())
@@ -112,9 +121,16 @@ type Outcome struct {
 
 // Solve computes one point. What goes wrong with its mathematics is a row with a status; the error
 // is for what should not happen.
-func (s *Solver) Solve(p Point) (*Outcome, error) {
+func (s *Solver) Solve(ctx context.Context, p Point) (*Outcome, error) {
 	began := time.Now()
 	out := &Outcome{Record: &results.Record{Point: p.ID(results.RecordFormat, s.seed)}}
+	if s.chain != nil {
+		if err := s.chain.solve(ctx, out, p); err != nil {
+			return nil, err
+		}
+		putTime(out.Record, began)
+		return out, nil
+	}
 	theta := s.load(p)
 	for i, start := range s.starts {
 		branch := ""
@@ -127,9 +143,14 @@ func (s *Solver) Solve(p Point) (*Outcome, error) {
 			return nil, err
 		}
 	}
-	out.Record.Add(results.Measurements, results.Row{Ending: results.Ending{Status: string(graph.OK)},
-		Fields: results.Fields{{Column: "wall_s", Value: results.Float(time.Since(began).Seconds())}}})
+	putTime(out.Record, began)
 	return out, nil
+}
+
+// putTime adds the time of a point.
+func putTime(r *results.Record, began time.Time) {
+	r.Add(results.Measurements, results.Row{Ending: results.Ending{Status: string(graph.OK)},
+		Fields: results.Fields{{Column: "wall_s", Value: results.Float(time.Since(began).Seconds())}}})
 }
 
 // branch computes the exact branch from one start, and the iterates from it.

@@ -24,6 +24,8 @@ type Study struct {
 	Equations []Definition // of a root: R, row by row; of a fixed point: G, one for each block in the order of State
 	Objective []Definition
 
+	Chain *ChainSettings // of kind chain, whose Equations are F and whose Objective is that of the last state
+
 	Domain   *Domain // nil without [domain]
 	Bounds   *Bounds // nil without [bounds]
 	Steps    []int   // the values of K, ascending; nil without [iterate]
@@ -86,6 +88,32 @@ type Implicit struct {
 	Tolerance     float64 `json:"tolerance"`
 	MaxIterations int     `json:"max_iterations"`
 	Solver        string  `json:"solver"`
+}
+
+// ChainSettings are what a chain has beside its state and its transitions.
+type ChainSettings struct {
+	Steps    Formula // T, or its limit
+	Until    Formula // a condition; without text, T is known
+	Running  Formula // the running term; without text, there is none
+	Controls []Control
+	Schedule Schedule
+}
+
+// Control is an input with an entry of a shape for each step.
+type Control struct {
+	Name  string
+	Shape []int
+	Start Formula
+	Place Place
+}
+
+// Schedule says which checkpoint schedules run.
+type Schedule struct {
+	Methods []string `json:"methods"`
+	Slots   []int    `json:"slots"`
+	Budgets []int    `json:"budgets"` // empty: the least
+
+	budgetsAt Place
 }
 
 // Formula is the text of a formula and its place in the file. A number that was written without

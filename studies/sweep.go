@@ -206,6 +206,7 @@ type canonical struct {
 	Bounds     *[3]string `json:"bounds"` // null: none; empty: estimated
 	Steps      []int      `json:"steps"`
 	Implicit   Implicit   `json:"implicit"`
+	Chain      any        `json:"chain,omitempty"`
 }
 
 // Canonical returns the canonical JSON of a point: kind, formulas, values, settings, the seed of the
@@ -228,6 +229,9 @@ func (p Point) Canonical(format int, seed uint64) []byte {
 			starts = append(starts, f.Text)
 		}
 		c.Branches = append(c.Branches, [2]any{b.Name, starts})
+	}
+	if s.Chain != nil {
+		c.Chain = s.Chain.canonical()
 	}
 	if b := s.Bounds; b != nil {
 		c.Bounds = &[3]string{b.Q.Text, b.LZ.Text, b.LTheta.Text}

@@ -162,7 +162,7 @@ func newSolver(t *testing.T, s *Study) *Solver {
 // solve computes a point, which shall not be refused.
 func solve(t *testing.T, s *Study, point int) *results.Record {
 	t.Helper()
-	out, err := newSolver(t, s).Solve(s.Point(point))
+	out, err := newSolver(t, s).Solve(t.Context(), s.Point(point))
 	if err != nil {
 		t.Fatal(err)
 	}

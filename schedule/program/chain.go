@@ -52,7 +52,12 @@ type Chain struct {
 }
 
 // New transforms and compiles the programs of a chain.
-func New(spec Spec) (*Chain, error) {
+func New(spec Spec) (*Chain, error) { return newChain(spec, true) }
+
+// NewForward makes a chain that can advance and do no more.
+func NewForward(spec Spec) (*Chain, error) { return newChain(spec, false) }
+
+func newChain(spec Spec, derivative bool) (*Chain, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
 	}
@@ -73,9 +78,9 @@ func New(spec Spec) (*Chain, error) {
 			*dst, err = newTransition(p, dims, reads, withIndex, derivative)
 		}
 	}
-	build(&c.step, step, reads, true, true)
-	build(&c.last, compose(step, objective, dims), reads, true, true)
-	build(&c.end, objective, nil, false, true)
+	build(&c.step, step, reads, true, derivative)
+	build(&c.last, compose(step, objective, dims), reads, true, derivative)
+	build(&c.end, objective, nil, false, derivative)
 	if spec.Until != nil {
 		until := spec.Until
 		if spec.Running {
@@ -93,7 +98,7 @@ func New(spec Spec) (*Chain, error) {
 	for _, t := range inputTypes(spec.Step, spec.States, spec.States+spec.Params) {
 		c.paramBars = append(c.paramBars, make([]float64, t.Len()))
 	}
-	if spec.Params > 0 {
+	if spec.Params > 0 && derivative {
 		if c.pull, err = newTask(graph.VJP(spec.Start, span(0, spec.Params))); err != nil {
 			return nil, err
 		}
@@ -219,6 +224,17 @@ func (c *Chain) Reach(i int) int {
 	return reach
 }
 
+// Reads returns the number of entries of control i that a step reads.
+func (c *Chain) Reads(i int) int {
+	n := 0
+	for _, r := range c.reads {
+		if r.control == i {
+			n++
+		}
+	}
+	return n
+}
+
 // Set chooses T, the parameters, constants and controls, each flat, and evaluates what depends on θ and constants alone. The slices are
 // kept and must not change before the next Set. open says that T is a limit; then, and if T = 0, ∇J is the terminal cotangent.
 // An error of the mathematics is a [*graph.Failure].
@@ -299,6 +315,9 @@ func (c *Chain) Clear() {
 		clear(x)
 	}
 }
+
+// StateLenAtStart returns the number of entries of x_0.
+func (c *Chain) StateLenAtStart() int { return c.state }
 
 // StateLen implements [schedule.Chain].
 func (c *Chain) StateLen(j int) int {

@@ -111,7 +111,7 @@ func TestTape(t *testing.T) {
 		{"x * u[j]", 0},                 // of x, for the cotangent of u
 		{"sin(x) * c", 0},               // cos x
 		{"x * table[j]", 0},             //
-		{"x > 0 ? c : x", 0},  // the condition
+		{"x > 0 ? c : x", 0},            // the condition
 		{"x * (j < 3 ? 1 : 2)", 0},      // the condition on j
 		{"tanh(x) + exp(x) + x * x", 0}, // tanh, exp and x
 	} {

@@ -33,7 +33,7 @@ type transition struct {
 	scratch  []float64   // cotangents of the reads of one step
 	added    [][]float64 // cotangents of the active shared values, of one step
 	index    []int64     // j
-	truth    []int64     // of a condition
+	truth    [1]int64    // of a condition
 }
 
 // piece says where a residual is.
@@ -77,8 +77,6 @@ func newTransition(p *graph.Program, dims Dims, reads []read, withIndex, derivat
 	}
 	t.once.ownOutputs()
 	if !derivative {
-		t.truth = make([]int64, 1)
-		t.value.out[0].I = t.truth
 		return t, nil
 	}
 
@@ -227,6 +225,7 @@ func (t *transition) advance(j int, x, y []float64) error {
 // holds evaluates a condition.
 func (t *transition) holds(j int, x []float64) (bool, error) {
 	t.bind(t.value.in[len(t.once.out):], j, x)
+	t.value.out[0].I = t.truth[:]
 	err := t.value.run()
 	return t.truth[0] != 0, err
 }

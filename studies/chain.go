@@ -1,0 +1,157 @@
+package studies
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+)
+
+// The checkpoint schedules of a study.
+const (
+	storeAll    = "store-all"
+	uniform     = "uniform"
+	uniformTape = "uniform-tape"
+	binomial    = "binomial"
+	revolve     = "revolve"
+	online      = "online"
+)
+
+var methodNames = []string{storeAll, uniform, uniformTape, binomial, revolve, online}
+
+// chain reads the objective of a chain, its controls and its length.
+func (d *decoder) chain() error {
+	d.Chain = &ChainSettings{Steps: d.formula(d.tree.child("chain", "steps"))}
+	if n := d.tree.child("chain", "until"); n != nil {
+		d.Chain.Until = d.formula(n)
+	}
+	objectives := d.entries("objective")
+	for i, n := range objectives {
+		if i > 0 {
+			return d.keyErrorf(n, "a chain has one objective, and this one has %q too", objectives[0].name).
+				hint("each objective is a sweep of its own: write a study for each, or add them up")
+		}
+		objective := Definition{n.name, Formula{Text: "0", Key: "objective." + n.name, Place: d.keyPlace(n)}, d.keyPlace(n)}
+		if n.kind != tableNode {
+			objective.Formula = d.formula(n)
+		} else {
+			terminal, running := n.child("terminal"), n.child("running")
+			if terminal == nil && running == nil {
+				return d.keyErrorf(n, "%s has no term", label(n)).hint("for example { terminal = \"x^2\", running = \"u[j]^2\" }")
+			}
+			if terminal != nil {
+				objective.Formula = d.formula(terminal)
+			}
+			if running != nil {
+				d.Chain.Running = d.formula(running)
+			}
+		}
+		d.Objective = append(d.Objective, objective)
+	}
+	for _, n := range d.entries("controls") {
+		c := Control{Name: n.name, Shape: []int{}, Start: Formula{Text: "0", Key: "controls." + n.name, Place: d.keyPlace(n)}, Place: d.keyPlace(n)}
+		if start := n.child("start"); start != nil {
+			c.Start = d.formula(start)
+		}
+		if shape := n.child("shape"); shape != nil {
+			entry, err := d.zeros(shape)
+			if err != nil {
+				return err
+			}
+			c.Shape = entry.Shape
+		}
+		d.Chain.Controls = append(d.Chain.Controls, c)
+	}
+	return nil
+}
+
+// schedule reads the section of that name.
+func (d *decoder) schedule() error {
+	s := &d.Chain.Schedule
+	s.Methods, s.Slots, s.Budgets = []string{revolve}, []int{20}, []int{}
+	if n := d.tree.child("schedule", "methods"); n != nil {
+		s.Methods = nil
+		for _, item := range n.items {
+			name, _ := item.text()
+			s.Methods = append(s.Methods, name)
+			if name == online && d.Chain.Until.Text == "" {
+				return d.errorf(item, "%q is for a chain whose end is a condition", name).hint("add until = \"…\" to [chain]; revolve is optimal where T is known")
+			}
+		}
+	}
+	for _, list := range []struct {
+		name string
+		dst  *[]int
+	}{{"slots", &s.Slots}, {"budgets", &s.Budgets}} {
+		n := d.tree.child("schedule", list.name)
+		if n == nil {
+			continue
+		}
+		values, err := d.counts(n)
+		if err != nil {
+			return err
+		}
+		*list.dst = values
+	}
+	n := d.tree.child("schedule", "budgets")
+	if n != nil {
+		s.budgetsAt = Place{d.src, n.at}
+	}
+	if n != nil && !slices.Contains(s.Methods, binomial) {
+		return d.keyErrorf(n, "only the method %q takes budgets", binomial).hint("add it to the methods, or leave budgets out")
+	}
+	return nil
+}
+
+// counts reads a whole number above 0, or a list of different ones.
+func (d *decoder) counts(n *node) ([]int, *Error) {
+	items := n.items
+	if n.kind != arrayNode {
+		items = []*node{n}
+	}
+	if len(items) == 0 {
+		return nil, d.errorf(n, "%s is empty", label(n))
+	}
+	var list []int
+	for _, item := range items {
+		k := int(item.count())
+		switch {
+		case k < 1 || k > maxSteps:
+			return nil, d.errorf(item, "%s is from 1 to %d, found %d", label(n), maxSteps, k)
+		case slices.Contains(list, k):
+			return nil, d.errorf(item, "%s has %d twice", label(n), k)
+		}
+		list = append(list, k)
+	}
+	return list, nil
+}
+
+// canonical describes the settings for the identity of a point.
+func (c *ChainSettings) canonical() any {
+	controls := [][3]any{}
+	for _, u := range c.Controls {
+		controls = append(controls, [3]any{u.Name, u.Shape, u.Start.Text})
+	}
+	return struct {
+		Steps    string   `json:"steps"`
+		Until    string   `json:"until"`
+		Running  string   `json:"running"`
+		Controls [][3]any `json:"controls"`
+		Schedule Schedule `json:"schedule"`
+	}{c.Steps.Text, c.Until.Text, c.Running.Text, controls, c.Schedule}
+}
+
+var sizePattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?(B|kB|MB|GB|TB|KiB|MiB|GiB|TiB)$`)
+
+var sizeUnits = map[string]float64{"B": 1, "kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12,
+	"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+
+// parseSize reads a number of bytes with its unit.
+func parseSize(text string) (int64, bool) {
+	m := sizePattern.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(m[1], 64)
+	bytes := x * sizeUnits[m[2]]
+	return int64(bytes), err == nil && bytes >= 1 && bytes < 1<<62
+}

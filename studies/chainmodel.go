@@ -1,0 +1,234 @@
+package studies
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/schedule"
+	"github.com/lensir/lensir-study/schedule/program"
+)
+
+// lowerSteps writes F and the running term, with the controls that they read.
+func (m *Model) lowerSteps() error {
+	s := m.Study
+	formulas := s.Equations
+	if s.Chain.Running.Text != "" {
+		formulas = append(formulas[:len(formulas):len(formulas)], Definition{"running", s.Chain.Running, s.Chain.Running.Place})
+	}
+	rows := make([]int, len(s.Chain.Controls))
+	scalar := func(_ int, t graph.Type) (string, string) {
+		if !t.Equal(graph.Scalar) {
+			return fmt.Sprintf("the number of steps is %v, want a scalar", t), ""
+		}
+		return "", ""
+	}
+	var err error
+	if m.length, err = m.lower("steps", roles{fixed: true}, []Definition{{"steps", s.Chain.Steps, s.Chain.Steps.Place}}, scalar); err != nil {
+		return err
+	}
+	steps, err := m.steps(s.Point(0))
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		rows[i] = max(steps, 1)
+	}
+	m.Equations, err = m.lower("F", roles{state: true, index: true, rows: rows}, formulas, func(i int, t graph.Type) (string, string) {
+		if i < len(s.State) {
+			return mismatch("F for "+s.Equations[i].Name, t, s.State[i].Name, m.State[i])
+		}
+		if !t.Equal(graph.Scalar) {
+			return fmt.Sprintf("the running term is %v, want a scalar", t), "sum(…), mean(…) or an index makes a scalar"
+		}
+		return "", ""
+	})
+	return err
+}
+
+// lowerChain writes what else a chain has, and checks its length, controls and schedules at every point of the sweep.
+func (m *Model) lowerChain() error {
+	c := m.Study.Chain
+	var err error
+	if c.Until.Text != "" {
+		if m.Until, err = m.lower("until", roles{state: true, index: true, condition: true}, []Definition{{"until", c.Until, c.Until.Place}}, func(_ int, t graph.Type) (string, string) {
+			if len(t.Shape) > 0 {
+				return fmt.Sprintf("the condition has the shape %v, want one", t.Shape), "compare a norm, max(…) or sum(…)"
+			}
+			return "", ""
+		}); err != nil {
+			return err
+		}
+	}
+	var starts []Definition
+	for _, u := range c.Controls {
+		starts = append(starts, Definition{u.Name, u.Start, u.Place})
+	}
+	if m.controls, err = m.lower("controls", roles{fixed: true}, starts, func(int, graph.Type) (string, string) { return "", "" }); err != nil {
+		return err
+	}
+	chain, err := program.New(m.spec())
+	var misuse *program.ControlError
+	if errors.As(err, &misuse) {
+		for i, u := range c.Controls {
+			if u.Name == misuse.Control {
+				return c.Controls[i].Place.errorf("controls."+u.Name, "%s", misuse).hint("each step reads its own entry")
+			}
+		}
+	}
+	if err != nil {
+		return err
+	}
+	for i, u := range c.Controls {
+		if chain.Reads(i) == 0 {
+			return u.Place.errorf("controls."+u.Name, "the control %q is never read", u.Name).hint("read it as %s[j] in [next] or in the running term", u.Name)
+		}
+	}
+	return m.checkPoints(chain)
+}
+
+// maxChecked bounds the points of a sweep that are checked before it starts.
+const maxChecked = 10_000
+
+func (m *Model) checkPoints(chain *program.Chain) error {
+	s := m.Study
+	done := map[int]bool{}
+	for i := range min(s.Sweep.Len(), maxChecked) {
+		p := s.Point(i)
+		steps, err := m.steps(p)
+		if err != nil {
+			return err
+		}
+		if _, err := m.controlValues(chain, p, steps); err != nil {
+			return err
+		}
+		if done[steps] {
+			continue
+		}
+		done[steps] = true
+		for _, t := range s.Chain.Schedule.trials() {
+			_, err := t.schedule(steps)
+			var infeasible *schedule.InfeasibleError
+			if errors.As(err, &infeasible) && s.Chain.Until.Text == "" {
+				return s.Chain.Schedule.budgetsAt.errorf("schedule.budgets", "the budget can never work: %s", infeasible).hint("without budgets, the least that is enough is taken")
+			}
+		}
+	}
+	return nil
+}
+
+// spec states the chain.
+func (m *Model) spec() program.Spec {
+	s := m.Study
+	return program.Spec{
+		Dims: program.Dims{States: len(s.State), Params: len(s.Parameters), Constants: len(s.Constants) + len(s.Data), Controls: len(s.Chain.Controls)},
+		Step: m.Equations, Running: s.Chain.Running.Text != "", Objective: m.Objectives, Start: m.Starts[0], Until: m.Until,
+	}
+}
+
+// tensors are the constants and data of a point.
+func (p Point) tensors() []*graph.Tensor {
+	var list []*graph.Tensor
+	for _, quantities := range [][]Quantity{p.Constants, p.Study.Data} {
+		for _, q := range quantities {
+			list = append(list, graph.Floats(q.Value.Shape, q.Value.Data))
+		}
+	}
+	return list
+}
+
+// steps returns T of a point, or its limit.
+func (m *Model) steps(p Point) (int, error) {
+	out, err := graph.Eval(m.length, p.tensors()...)
+	f := m.Study.Chain.Steps
+	if err != nil {
+		return 0, f.whole("", "the number of steps: %s", err)
+	}
+	if x := out[0].F[0]; x == math.Trunc(x) && x >= 0 && x <= maxSteps {
+		return int(x), nil
+	}
+	return 0, f.whole("", "the number of steps is %v; T is a whole number from 0 to %d", out[0].F[0], maxSteps)
+}
+
+// controlValues returns the entries of every control for T steps.
+func (m *Model) controlValues(chain *program.Chain, p Point, steps int) ([][]float64, error) {
+	if len(m.Study.Chain.Controls) == 0 {
+		return nil, nil
+	}
+	out, err := graph.Eval(m.controls, p.tensors()...)
+	if err != nil {
+		return nil, m.Study.Chain.Controls[0].Start.whole("", "the controls: %s", err)
+	}
+	values := make([][]float64, len(out))
+	for i, u := range m.Study.Chain.Controls {
+		x, n := out[i], graph.Shape(u.Shape).Len()
+		want := chain.ControlLen(i, steps)
+		rows := want / max(n, 1)
+		if n > 0 && want/n > maxEntries/n {
+			return nil, u.Place.errorf("controls."+u.Name, "the control %q has more than %d entries", u.Name, maxEntries)
+		}
+		full := len(x.Shape) == len(u.Shape)+1 && x.Shape[1:].Equal(u.Shape)
+		switch {
+		case full && x.Shape[0] == rows, full && x.Shape[0] > rows && m.Until != nil:
+			values[i] = x.F[:want]
+			continue
+		case full:
+			return nil, u.Start.whole(fmt.Sprintf("the last step reads entry %d", rows-1), "the control %q has %d entries; %d steps read %d", u.Name, x.Shape[0], steps, rows)
+		case len(x.Shape) > 0 && !x.Shape.Equal(u.Shape):
+			return nil, u.Start.whole("give a number, one entry, or an array with an entry for each step",
+				"the control %q is %v, but an entry of it is %v", u.Name, x.Type, graph.F64(u.Shape...))
+		}
+		values[i] = make([]float64, want)
+		for k := range values[i] {
+			values[i][k] = x.F[k%len(x.F)]
+		}
+	}
+	return values, nil
+}
+
+// trial is one run of the matrix of schedules.
+type trial struct {
+	method        string
+	slots, budget int // 0 and −1 where the method has none
+}
+
+// trials lists the runs in the order of the file.
+func (s *Schedule) trials() []trial {
+	var list []trial
+	for _, method := range s.Methods {
+		switch {
+		case method == storeAll:
+			list = append(list, trial{method, 0, -1})
+			continue
+		case method == binomial && len(s.Budgets) > 0:
+			for _, slots := range s.Slots {
+				for _, budget := range s.Budgets {
+					list = append(list, trial{method, slots, budget})
+				}
+			}
+			continue
+		}
+		for _, slots := range s.Slots {
+			list = append(list, trial{method, slots, -1})
+		}
+	}
+	return list
+}
+
+// schedule makes the schedule for T steps, or of an online one for its limit.
+func (c trial) schedule(steps int) (schedule.Schedule, error) {
+	switch c.method {
+	case storeAll:
+		return schedule.NewStoreAll(steps)
+	case uniform:
+		return schedule.NewUniform(steps, c.slots)
+	case uniformTape:
+		return schedule.NewUniformTape(steps, c.slots)
+	case binomial:
+		return schedule.NewBinomial(steps, c.slots, c.budget)
+	case online:
+		return schedule.NewOnline(steps, c.slots)
+	}
+	return schedule.NewRevolve(steps, c.slots)
+}
