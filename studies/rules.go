@@ -117,7 +117,11 @@ func (c *checker) missing(n *node, name string, r *rule) {
 	switch {
 	case n.parent == nil && r.want == wantTable:
 		e := &Error{File: c.src.name, Key: name, Message: fmt.Sprintf("the section [%s] is missing", name)}
-		if r.any != nil {
+		switch first := slices.IndexFunc(r.names, func(key string) bool { return r.keys[key].required }); {
+		case r.any == nil && first >= 0:
+			key := r.names[first]
+			example = fmt.Sprintf("for example\n[%s]\n%s = %s", name, key, r.keys[key].example)
+		case r.any != nil:
 			example = fmt.Sprintf("for example\n[%s]\n%s = %s", name, exampleName(r.any.path), r.any.example)
 		}
 		c.add(e.hint("%s", example))
@@ -362,8 +366,8 @@ func found(n *node) string {
 
 func (c *checker) misfitHint(e *Error, bad *node, r *rule) {
 	switch s, isText := bad.value.(string); {
-	case r.want == wantChoice && isText:
-		if near := nearest(s, r.choices); near != "" {
+	case (r.want == wantChoice || r.want == wantWords) && isText:
+		if near := nearest(s, r.choices); near != "" && near != s {
 			e.hint("did you mean %q?", near)
 		}
 	case r.want == wantChoice && isNumber(bad):

@@ -266,7 +266,6 @@ func (c *Chain) Set(steps int, open bool, params, constants, controls [][]float6
 	copy(c.start.in, given)
 	if c.pull != nil {
 		copy(c.pull.in, given)
-		c.pull.passThrough()
 	}
 	c.used = c.used[:0] // without those of no use, whose checks would not be of this chain
 	if c.open && c.steps > 0 || c.steps > 1 {
@@ -399,6 +398,7 @@ func (c *Chain) Finish(startBar []float64) error {
 	}
 	blocks := lengths(c.spec.Start.OutputTypes())
 	floats(c.pull.in[c.spec.Params+c.spec.Constants:], blocks, startBar)
+	c.pull.passThrough()
 	if err := c.pull.run(); err != nil {
 		return err
 	}

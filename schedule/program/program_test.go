@@ -476,3 +476,11 @@ func TestBurgers(t *testing.T) {
 		}
 	}
 }
+
+// A start that is a parameter passes its cotangent on.
+func TestStartIsAParameter(t *testing.T) {
+	c := &text{state: []input{{name: "x"}, {name: "y"}}, params: []input{{"a", nil, []float64{3}}, {"b", nil, []float64{5}}},
+		start: []string{"a", "a"}, next: []string{"2 * x", "y"}, terminal: "x * y + b", steps: 3}
+	a := sweep(t, c.chain(t, false), methods(t, 3)[0], 2, 0)
+	near(t, "gradient", a.gradient, []float64{24, 24, 48, 1}, 0)
+}

@@ -1,0 +1,352 @@
+package studies
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lensir/lensir-study/results"
+	"github.com/lensir/lensir-study/schedule"
+)
+
+// minimalChain is a chain that runs; tests change a line of it.
+const minimalChain = `kind = "chain"
+[constants]
+T = 9
+w = [1, 2, 3]
+[parameters]
+a = 0.5
+[state]
+x = { start = "a" }
+[controls]
+u = { start = "0.25" }
+[chain]
+steps = "T"
+[next]
+x = "x + 0.1 * a * (u[j] - x)"
+[objective]
+J = { terminal = "x^2 + sum(w)", running = "u[j]^2" }
+[schedule]
+methods = ["store-all", "revolve"]
+slots = [2, 3]
+`
+
+func subChain(pairs ...string) string {
+	text := minimalChain
+	for i := 0; i < len(pairs); i += 2 {
+		if !strings.Contains(text, pairs[i]) {
+			panic("not in the chain: " + pairs[i])
+		}
+		text = strings.Replace(text, pairs[i], pairs[i+1], 1)
+	}
+	return text
+}
+
+var badChains = []struct{ name, text string }{
+	{"no section chain", subChain("[chain]\nsteps = \"T\"\n", "")},
+	{"no steps", subChain("steps = \"T\"", "")},
+	{"no next", subChain("[next]\nx = \"x + 0.1 * a * (u[j] - x)\"\n", "")},
+	{"no formula for a block", subChain(`x = { start = "a" }`, "x = { start = \"a\" }\ny = { start = \"1\" }")},
+	{"a formula for no block", subChain("[next]", "[next]\nz = \"1\"")},
+	{"a section of another kind", minimalChain + "[implicit]\ntolerance = 1e-9\n"},
+	{"a section of this kind in another", sub("[objective]", "[schedule]\nslots = 3\n[objective]")},
+	{"a running term in another kind", sub(`J = "E"`, `J = { running = "E" }`)},
+	{"two objectives", subChain("[schedule]", "Q = \"x\"\n[schedule]")},
+	{"an objective of no term", subChain(`{ terminal = "x^2 + sum(w)", running = "u[j]^2" }`, "{}")},
+	{"an unknown term", subChain("running =", "runing =")},
+	{"an objective that is no scalar", subChain("x^2 + sum(w)", "x * w")},
+	{"a running term that is no scalar", subChain("u[j]^2", "u[j] * w")},
+	{"half a step", subChain("T = 9", "T = 9.5")},
+	{"steps below zero", subChain(`steps = "T"`, `steps = -1`)},
+	{"steps of a parameter", subChain(`steps = "T"`, `steps = "10 * a"`)},
+	{"steps of a vector", subChain(`steps = "T"`, `steps = "w"`)},
+	{"steps of a sweep", minimalChain + "[sweep.grid]\nT = [1, 2, 2.5]\n"},
+	{"another shape after a step", subChain("x + 0.1 * a", "w * x + 0.1 * a")},
+	{"the terminal term reads a control", subChain("x^2", "x^2 + u[j]")},
+	{"the terminal term reads j", subChain("x^2", "x^2 + j")},
+	{"the start reads the state", subChain(`start = "a"`, `start = "x"`)},
+	{"a control reads a parameter", subChain(`start = "0.25"`, `start = "a"`)},
+	{"a control as a whole", subChain("(u[j] - x)", "(sum(u) - x)")},
+	{"a control before the first", subChain("(u[j] - x)", "(u[j - 1] - x)")},
+	{"a control that nothing reads", subChain("(u[j] - x)", "x", "u[j]^2", "x")},
+	{"a control of the wrong length", subChain(`start = "0.25"`, `start = "[1, 2, 3]"`)},
+	{"a control one too short for its last read", subChain(`start = "0.25"`, `start = "zeros(9)"`, "u[j] - x", "u[j + 1] - x")},
+	{"a control of another shape", subChain(`start = "0.25"`, `shape = 2, start = "w"`, "u[j]^2", "sum(u[j])", "(u[j] - x)", "(sum(u[j]) - x)")},
+	{"an unknown method", subChain(`"revolve"`, `"revolver"`)},
+	{"a method twice", subChain(`"revolve"`, `"store-all"`)},
+	{"no method", subChain(`["store-all", "revolve"]`, "[]")},
+	{"no slot", subChain("[2, 3]", "[2, 0]")},
+	{"slots twice", subChain("[2, 3]", "[2, 2]")},
+	{"budgets without binomial", minimalChain + "budgets = 3\n"},
+	{"a budget that can never work", subChain(`"revolve"]`, `"binomial"]`) + "budgets = [1]\n"},
+	{"online with a known end", subChain(`"revolve"`, `"online"`)},
+	{"until is a number", subChain(`steps = "T"`, "steps = \"T\"\nuntil = \"x\"")},
+	{"until has entries", subChain(`steps = "T"`, "steps = \"T\"\nuntil = \"w > x\"")},
+	{"a name of a control twice", subChain("[controls]", "[controls]\na = {}")},
+}
+
+func TestBadChains(t *testing.T) {
+	var out strings.Builder
+	for _, bad := range badChains {
+		s, err := tryText(bad.text)
+		if err == nil {
+			_, err = Compile(s)
+		}
+		if err == nil {
+			t.Errorf("%s: compiles without an error", bad.name)
+			continue
+		}
+		var one *Error
+		if !errors.As(err, &one) || one.Line == 0 && !strings.Contains(one.Message, "missing") {
+			t.Errorf("%s: no place in %v", bad.name, err)
+		}
+		fmt.Fprintf(&out, "-- %s --\n%s\n", bad.name, err)
+	}
+	golden(t, "bad_chains.txt", out.String())
+}
+
+// solveText computes a point of a chain given as text.
+func solveText(t *testing.T, text string, point int) *Outcome {
+	t.Helper()
+	s := readText(t, text)
+	out, err := newSolver(t, s).Solve(t.Context(), s.Point(point))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// A refusal names the step; the sweep's other points run.
+func TestChainStatuses(t *testing.T) {
+	for _, c := range []struct{ name, text, status, reason string }{
+		{"domain", subChain("x + 0.1 * a", "sqrt(x - 0.2) * 0 + x - 0.1 + 0 * a"), "DOMAIN_ERROR", "step j = 4: "},
+		{"domain in the last step", subChain("x + 0.1 * a", "sqrt(x - 0.2) * 0 + x - 0.1 + 0 * a", "T = 9", "T = 5"), "DOMAIN_ERROR", "step j = 4: "},
+		{"overflow", subChain("x + 0.1 * a", "exp(x * 4) + 0 * a", "T = 9", "T = 6"), "NON_FINITE", "step j = "},
+		{"before the first step", subChain("x + 0.1 * a", "x + 0.1 * sqrt(a - 1)"), "DOMAIN_ERROR", "before the first step: "},
+		{"start", subChain(`start = "a"`, `start = "log(a - 1)"`), "DOMAIN_ERROR", "the start: "},
+		{"objective", subChain("x^2 + sum(w)", "log(0 - x)"), "DOMAIN_ERROR", "step j = 8: "},
+		{"kink", subChain("x + 0.1 * a", "abs(x - 0.5) + 0.5 + 0 * a"), "NONDIFFERENTIABLE", "step j = "},
+		{"data outside", subChain("(u[j] - x)", "(w[j] - x) * u[j]"), "DOMAIN_ERROR", "step j = 3: "},
+	} {
+		out := solveText(t, c.text, 0)
+		row := out.Record.Rows(results.Chain)[0]
+		if row.Status != c.status || !strings.Contains(row.Reason, c.reason) || out.Refused != 1 || out.Violated != 0 {
+			t.Errorf("%s: %s: %s, %d refused", c.name, row.Status, row.Reason, out.Refused)
+		}
+		if len(out.Record.Rows(results.Schedules)) != 0 || len(out.Record.Arrays) != 0 {
+			t.Errorf("%s: a refusal comes with schedules or derivatives", c.name)
+		}
+		for _, f := range row.Fields {
+			if strings.HasPrefix(f.Column, "dJ") {
+				t.Errorf("%s: %s comes with a refusal", c.name, f.Column)
+			}
+		}
+	}
+}
+
+func TestChainOfNoSteps(t *testing.T) {
+	out := solveText(t, subChain("T = 9", "T = 0"), 0)
+	row := chainRow(t, out.Record)
+	// J(x_0) = a² + 6
+	for column, want := range map[string]float64{"J": 6.25, "dJ_x": 1, "dJ_a": 1, "T": 0} {
+		if got := number(t, row, column); got != want {
+			t.Errorf("%s is %v, want %v", column, got, want)
+		}
+	}
+	for _, s := range out.Record.Rows(results.Schedules) {
+		if s.Fields.Get("gradient_equal") != results.Bool(true) || number(t, s, "records") != 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+// With a control at its later entries, of rows, and with data by step.
+func TestChainControls(t *testing.T) {
+	out := solveText(t, subChain(`u = { start = "0.25" }`, `u = { shape = 2, start = "[0.25, 0.5]" }`,
+		"(u[j] - x)", "(sum(u[j + 1]) - x)", "u[j]^2", "sum(u[j] * u[j + 1])", "T = 9", "T = 2"), 0)
+	row := chainRow(t, out.Record)
+	// x' = (1 − 0.05) x + 0.05 (u0 + u1); running u[0]·u[1] + u[1]·u[2].
+	x1 := 0.5 + 0.05*(0.75-0.5)
+	x2 := x1 + 0.05*(0.75-x1)
+	digits(t, "J", 14, number(t, row, "J"), x2*x2+6+2*(0.25*0.25+0.5*0.5))
+	want := []float64{0.25, 0.5, 2*x2*0.95*0.05 + 0.5, 2*x2*0.95*0.05 + 1, 2*x2*0.05 + 0.25, 2*x2*0.05 + 0.5}
+	for i, g := range array(t, out.Record, "dJ_u") {
+		digits(t, fmt.Sprintf("dJ_u, entry %d", i), 14, g, want[i])
+	}
+	if a := out.Record.Arrays[len(out.Record.Arrays)-1]; !cmp.Equal(a.Shape, []int{3, 2}) {
+		t.Errorf("dJ_u has the shape %v", a.Shape)
+	}
+}
+
+// Everything that a result depends on is in the identity of a point.
+func TestChainIdentity(t *testing.T) {
+	id := func(text string) string { return readText(t, text).Point(0).ID(1, 1) }
+	seen := map[string]string{}
+	for _, text := range []string{
+		minimalChain,
+		subChain(`steps = "T"`, `steps = "T + 1"`),
+		subChain(`steps = "T"`, "steps = \"T\"\nuntil = \"x < 0\""),
+		subChain("u[j]^2", "2 * u[j]^2"),
+		subChain(`start = "0.25"`, `start = "0.5"`),
+		subChain(`start = "0.25"`, `shape = 1, start = "0.25"`),
+		subChain("0.1 * a", "0.2 * a"),
+		subChain(`"revolve"`, `"uniform"`),
+		subChain("[2, 3]", "[2, 4]"),
+		subChain(`"revolve"]`, `"binomial"]`),
+		subChain(`"revolve"]`, `"binomial"]`) + "budgets = [5]\n",
+	} {
+		if other, twice := seen[id(text)]; twice {
+			t.Errorf("one identity for\n%s\nand\n%s", text, other)
+		}
+		seen[id(text)] = text
+	}
+	if id(minimalChain) != id("title = \"x\"\n"+minimalChain) {
+		t.Error("the title changes the identity")
+	}
+}
+
+// A point is the same whatever ran before it, and two runs agree.
+func TestChainPointsAreIndependent(t *testing.T) {
+	s := readText(t, minimalChain+"[sweep.grid]\nT = [9, 0, 1, 40]\na = [0.5, 0.75]\n")
+	solver := newSolver(t, s)
+	for i := range s.Sweep.Len() {
+		got, err := solver.Solve(t.Context(), s.Point(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := solver.Clone().Solve(t.Context(), s.Point(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, table := range []string{results.Chain, results.Schedules} {
+			if diff := cmp.Diff(got.Record.Rows(table), want.Record.Rows(table), cmp.AllowUnexported(results.Value{})); diff != "" {
+				t.Errorf("point %d, %s: %s", i, table, diff)
+			}
+		}
+	}
+}
+
+// liar is a schedule that predicts one replay too few.
+type liar struct{ schedule.Schedule }
+
+func (l liar) Predict() schedule.Counts {
+	c := l.Schedule.Predict()
+	c.LaterReplays--
+	return c
+}
+
+// A broken count, a changed bit and a lost replay are violations, in the run that finds them and whenever the record is read again.
+func TestChainViolations(t *testing.T) {
+	s := readText(t, minimalChain)
+	c, err := newSolver(t, s).chain.at(s.Point(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := c.forward(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, err := c.references(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	revolve, err := schedule.NewRevolve(9, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	honest, err := c.try(t.Context(), revolve)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if violated := c.putCounts(&results.Fields{}, honest, first, value); violated != "" {
+		t.Fatal(violated)
+	}
+	lying := *honest
+	lying.schedule = liar{revolve}
+	if violated := c.putCounts(&results.Fields{}, &lying, first, value); !strings.Contains(violated, "later replays") {
+		t.Errorf("a wrong count: %q", violated)
+	}
+	wrong := *honest
+	wrong.gradient = append([]float64{}, honest.gradient...)
+	wrong.gradient[1] = math.Nextafter(wrong.gradient[1], 2)
+	fields := &results.Fields{}
+	if violated := c.putCounts(fields, &wrong, first, value); !strings.Contains(violated, "entry 1") || fields.Get("gradient_equal") != results.Bool(false) {
+		t.Errorf("a changed bit: %q", violated)
+	}
+
+	record := &results.Record{}
+	row := results.Row{Ending: results.Ending{Status: "OK", Reason: "a count"}}
+	row.Fields.Set("certificate", results.Text(certificateViolated))
+	record.Add(results.Schedules, row)
+	summary := &Summary{}
+	summary.recount(s, record)
+	if summary.Violated != 1 || len(summary.Warnings) != 1 {
+		t.Errorf("a violation in a record is counted as %+v", summary)
+	}
+}
+
+// An interrupted run keeps what is done and is no refusal.
+func TestChainInterrupted(t *testing.T) {
+	s := readText(t, subChain("T = 9", "T = 1000000"))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := newSolver(t, s).Solve(ctx, s.Point(0)); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, want the context's error", err)
+	}
+}
+
+// The online schedule returns the bits of schedules that know T, with controls up to its limit.
+func TestChainUntil(t *testing.T) {
+	text := subChain(`steps = "T"`, "steps = 30\nuntil = \"x < 0.48 || j >= 25\"", `"revolve"`, `"online", "binomial"`, "u[j] - x", "u[j + 1] - x")
+	out := solveText(t, text, 0)
+	row := chainRow(t, out.Record)
+	if got := number(t, row, "T"); got != 2 {
+		t.Errorf("T is %v", got)
+	}
+	if g := array(t, out.Record, "dJ_u"); len(g) != 3 {
+		t.Errorf("%d derivatives for 2 steps that read u[j+1]", len(g))
+	}
+	rows := out.Record.Rows(results.Schedules)
+	if len(rows) != 5 || out.Violated != 0 {
+		t.Fatalf("%d rows, %v", len(rows), out.Warnings)
+	}
+	for _, r := range rows {
+		if r.Fields.Get("gradient_equal") != results.Bool(true) {
+			t.Errorf("%+v", r)
+		}
+	}
+	// At the limit, the chain ends without its condition.
+	out = solveText(t, subChain(`steps = "T"`, "steps = 30\nuntil = \"x < 0\"", `"revolve"`, `"online"`), 0)
+	if got := number(t, chainRow(t, out.Record), "T"); got != 30 {
+		t.Errorf("T is %v at the limit", got)
+	}
+}
+
+// FuzzChain wants no panic from any formulas.
+func FuzzChain(f *testing.F) {
+	f.Add("x + 0.1 * a * (u[j] - x)", "u[j]^2", "x^2", "0.25")
+	f.Add("j > 3 ? x : u[j + 1]", "x", "a", "[1, 2, 3, 4, 5, 6, 7, 8, 9]")
+	f.Fuzz(func(t *testing.T, next, running, terminal, start string) {
+		text := fmt.Sprintf("kind = \"chain\"\n[parameters]\na = 0.5\n[state]\nx = { start = \"a\" }\n[controls]\nu = { start = %q }\n[chain]\nsteps = 9\n[next]\nx = %q\n[objective]\nJ = { terminal = %q, running = %q }\n", start, next, terminal, running)
+		s, err := tryText(text)
+		if err != nil {
+			return
+		}
+		m, err := Compile(s)
+		if err != nil {
+			return
+		}
+		solver, err := NewSolver(m, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := solver.Solve(t.Context(), s.Point(0)); err != nil || out.Violated > 0 {
+			t.Fatalf("%v: %+v", err, out)
+		}
+	})
+}
