@@ -45,7 +45,8 @@ func NewMap(p *graph.Program, state, params []int, fixed []*graph.Tensor) (*Map,
 		return nil, err
 	}
 	c := &compiled{p: p, e: e, state: state, params: params,
-		wrtState: linearized{program: p, wrt: state}, wrtParams: linearized{program: p, wrt: params}, wrtBoth: linearized{program: p, wrt: both}}
+		wrtState: linearized{program: p, wrt: state, state: state}, wrtParams: linearized{program: p, wrt: params, state: state},
+		wrtBoth: linearized{program: p, wrt: both, state: state}}
 	for _, i := range state {
 		c.m += p.Inputs[i].Type.Len()
 	}
@@ -131,6 +132,13 @@ func (f *Map) ParamJacobian(dst, z, theta []float64) error {
 // f(z, θ). It is valid until the next call.
 func (f *Map) Joint(value, z, theta []float64) (*Derivative, error) {
 	return f.at(&f.byBoth, &f.wrtBoth, value, z, theta)
+}
+
+// Affine reports whether the derivatives f_z and f_θ are the same at every z, by the structure of
+// the program: no residual of its linear part depends on the state, and nothing piecewise does.
+func (f *Map) Affine() (bool, error) {
+	err := f.wrtBoth.compile()
+	return f.wrtBoth.constant, err
 }
 
 func (f *Map) at(d **Derivative, l *linearized, value, z, theta []float64) (*Derivative, error) {
