@@ -556,7 +556,7 @@ func checkLongleyRidge(t *testing.T, r ran) {
 		}
 	}
 	if !(slopes[0] < 0 && slopes[1] < 0 && slopes[2] > 0) {
-		t.Errorf("the slopes %v do not place the best penalty between 0.2 and 0.5, as the study says", slopes)
+		t.Errorf("the slopes %v do not place the best penalty between 0.2 and 0.3, as the study says", slopes)
 	}
 }
 
