@@ -160,7 +160,7 @@ func (s *Solver) branch(out *Outcome, branch string, start *implicit.Map, theta 
 		}
 		s.putSensitivities(out.Record, branch, "exact", -1, ending, sensitivity.S)
 	}
-	putEvidence(&row.Fields, root, gradients)
+	putEvidence(&row.Fields, root, sensitivity, gradients)
 	out.Record.Add(results.Implicit, row)
 	if study.Steps == nil {
 		return nil
@@ -261,7 +261,7 @@ func entry(shape graph.Shape, offset int) string {
 	return text
 }
 
-func putEvidence(f *results.Fields, root *implicit.Root, gradients []implicit.Gradient) {
+func putEvidence(f *results.Fields, root *implicit.Root, d *implicit.Sensitivity, gradients []implicit.Gradient) {
 	if root == nil {
 		return
 	}
@@ -272,6 +272,9 @@ func putEvidence(f *results.Fields, root *implicit.Root, gradients []implicit.Gr
 	}
 	number("residual_norm", root.ResidualNorm)
 	number("root_error_estimate", root.ErrorEstimate)
+	if d != nil {
+		number("sensitivity_error_estimate", d.ErrorEstimate)
+	}
 	number("condition", root.ConditionTwo)
 	number("sigma_min", root.SigmaMin)
 	if !math.IsNaN(root.SigmaMin) {
