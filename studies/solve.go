@@ -290,15 +290,18 @@ func putEvidence(f *results.Fields, root *implicit.Root, d *implicit.Sensitivity
 	}
 }
 
+// arrayName tells the arrays of branches apart; no name of a study has a hyphen.
+func arrayName(branch, array string) string {
+	if branch == "" {
+		return array
+	}
+	return branch + "-" + array
+}
+
 // putArrays adds the state, its Jacobian, the gradients and adjoints, and the strict branches that
 // the equations take at the root.
 func (s *Solver) putArrays(r *results.Record, branch string, root *implicit.Root, theta []float64, d *implicit.Sensitivity, gradients []implicit.Gradient) error {
-	name := func(parts string) string {
-		if branch == "" {
-			return parts
-		}
-		return branch + "-" + parts // no name has a hyphen
-	}
+	name := func(array string) string { return arrayName(branch, array) }
 	m := len(root.Z)
 	p := 0
 	for _, q := range s.model.Study.Parameters {
@@ -412,6 +415,11 @@ func (s *Solver) putIterate(out *Outcome, branch string, l *iterate.Ledger, r it
 	out.Record.Add(results.Iterates, row)
 	out.judge(row)
 	s.putSensitivities(out.Record, branch, "iterate", r.K, row.Ending, r.E)
+	if m, p, _ := s.equations.Dims(); m*p > maxSensitivities {
+		out.Record.Arrays = append(out.Record.Arrays,
+			results.Array{Name: arrayName(branch, fmt.Sprintf("z_K%d", r.K)), Shape: []int{m}, Data: r.Z},
+			results.Array{Name: arrayName(branch, fmt.Sprintf("E_K%d", r.K)), Shape: []int{m, p}, Data: r.E})
+	}
 }
 
 // judge counts a verdict and warns of the first of each kind that is a finding.
