@@ -4,9 +4,9 @@ import "slices"
 
 // JVP returns the program of the directional derivative, (x, dx) ↦ (f(x), Df(x)·dx).
 //
-// Its inputs are those of p, then one tangent for each input in wrt (named d and the input's
-// name); its outputs are those of p, then the tangent of each. Tangents have the tangent type of
-// their primals. An operation that is not smooth everywhere is told, by its attribute order, that
+// Its inputs are those of p, then one tangent for each input in wrt (named d and the input's name);
+// its outputs are those of p, then the tangent of each. An input that wrt lists twice is a mistake.
+// Tangents have the tangent type of their primals. An operation that is not smooth everywhere is told, by its attribute order, that
 // one more derivative of it is taken: on a branch boundary the run then refuses. The result is an
 // ordinary program, also where p is linear.
 //
@@ -23,7 +23,10 @@ func JVP(p *Program, wrt []int) *Program {
 	for i := range dx {
 		dx[i] = None
 	}
-	for _, i := range wrt {
+	for k, i := range wrt {
+		if slices.Contains(wrt[:k], i) {
+			panic("graph: input " + p.Inputs[i].Name + " is differentiated twice")
+		}
 		v := b.Input(names.fresh("d"+p.Inputs[i].Name), p.Inputs[i].Type.Tangent())
 		if p.Inputs[i].Type.DType.IsFloat() {
 			dx[i] = v
