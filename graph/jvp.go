@@ -13,11 +13,11 @@ import "slices"
 // Source: forward mode on a finite computational graph; jvp as a program transformation.
 func JVP(p *Program, wrt []int) *Program {
 	b := NewBuilder(p.Name + ".jvp")
-	names := nameSet{}
+	taken := map[string]bool{}
 	x := make([]Value, len(p.Inputs))
 	for i, in := range p.Inputs {
 		x[i] = b.Input(in.Name, in.Type)
-		names.fresh(in.Name)
+		taken[in.Name] = true
 	}
 	dx := make([]Value, len(p.Inputs))
 	for i := range dx {
@@ -27,7 +27,9 @@ func JVP(p *Program, wrt []int) *Program {
 		if slices.Contains(wrt[:k], i) {
 			panic("graph: input " + p.Inputs[i].Name + " is differentiated twice")
 		}
-		v := b.Input(names.fresh("d"+p.Inputs[i].Name), p.Inputs[i].Type.Tangent())
+		name := freshName("d"+p.Inputs[i].Name, taken)
+		taken[name] = true
+		v := b.Input(name, p.Inputs[i].Type.Tangent())
 		if p.Inputs[i].Type.DType.IsFloat() {
 			dx[i] = v
 		}
