@@ -31,7 +31,7 @@ func BenchmarkTransformations(b *testing.B) {
 	p := chain(10_000)
 	l := graph.Linearize(p, []int{0, 1})
 	text := p.String()
-	in := []*graph.Tensor{vector(0.1, 0.2, 0.3, 0.4), vector(0.5, 0.6, 0.7, 0.8)}
+	in := []*graph.Tensor{vec(0.1, 0.2, 0.3, 0.4), vec(0.5, 0.6, 0.7, 0.8)}
 	for _, c := range []struct {
 		name string
 		run  func()

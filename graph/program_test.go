@@ -23,7 +23,7 @@ func parse(t testing.TB, text string) *graph.Program {
 	return p
 }
 
-func vector(x ...float64) *graph.Tensor { return graph.Floats(graph.Shape{len(x)}, x) }
+func vec(x ...float64) *graph.Tensor { return graph.Floats(graph.Shape{len(x)}, x) }
 
 // A program without inputs has derivatives without directions.
 func TestNoInputs(t *testing.T) {
@@ -46,12 +46,12 @@ func TestNoInputs(t *testing.T) {
 // An output that is an input, twice, an unused input, and an operand used twice: cotangents add.
 func TestSharing(t *testing.T) {
 	p := parse(t, "program f(x: f64[2], u: f64[2]) -> (f64[2], f64[2], f64[2]) {\n  a: f64[2] = mul x x\n  return x, x, a\n}")
-	y := eval(t, graph.VJP(p, []int{0, 1}), vector(2, 3), vector(7, 7), vector(1, 10), vector(2, 20), vector(3, 30))
-	if want := []*graph.Tensor{vector(2, 3), vector(2, 3), vector(4, 9), vector(15, 210), vector(0, 0)}; !randprog.Same(y, want) {
+	y := eval(t, graph.VJP(p, []int{0, 1}), vec(2, 3), vec(7, 7), vec(1, 10), vec(2, 20), vec(3, 30))
+	if want := []*graph.Tensor{vec(2, 3), vec(2, 3), vec(4, 9), vec(15, 210), vec(0, 0)}; !randprog.Same(y, want) {
 		t.Errorf("have %v, want %v", y, want)
 	}
-	y = eval(t, graph.JVP(p, []int{1, 0}), vector(2, 3), vector(7, 7), vector(5, 5), vector(1, 1))
-	if want := []*graph.Tensor{vector(2, 3), vector(2, 3), vector(4, 9), vector(1, 1), vector(1, 1), vector(4, 6)}; !randprog.Same(y, want) {
+	y = eval(t, graph.JVP(p, []int{1, 0}), vec(2, 3), vec(7, 7), vec(5, 5), vec(1, 1))
+	if want := []*graph.Tensor{vec(2, 3), vec(2, 3), vec(4, 9), vec(1, 1), vec(1, 1), vec(4, 6)}; !randprog.Same(y, want) {
 		t.Errorf("have %v, want %v", y, want)
 	}
 }
@@ -343,7 +343,7 @@ func TestConversionOfTangents(t *testing.T) {
   c: f64[2] = convert b dtype=[0]
   return c
 }`)
-	y := eval(t, graph.VJP(p, []int{0}), vector(0.1, 2), vector(1, 1))
+	y := eval(t, graph.VJP(p, []int{0}), vec(0.1, 2), vec(1, 1))
 	twice := float64(2 * float32(0.1))
 	if !y[1].Type.Equal(graph.F64(2)) || y[1].F[0] != twice || y[1].F[1] != 4 {
 		t.Errorf("have %v, want [%v 4]", y[1], twice)
@@ -366,7 +366,7 @@ func Example() {
 
 	b = graph.NewBuilder("g")
 	x = b.Input("x", graph.F64(2))
-	_, err = graph.Eval(graph.JVP(b.Build(b.Emit(op.Abs, nil, x)), []int{0}), vector(1, 0), vector(1, 1))
+	_, err = graph.Eval(graph.JVP(b.Build(b.Emit(op.Abs, nil, x)), []int{0}), vec(1, 0), vec(1, 1))
 	fmt.Println(err)
 	// Output:
 	// 1.3817732906760363 <nil>
