@@ -3,9 +3,11 @@ package conformance
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 
 	"github.com/lensir/lensir-study/graph"
@@ -21,6 +23,7 @@ const DefaultSeed = 20261012
 // Result is the outcome of a run: the contents of verification-results.json.
 type Result struct {
 	Version string            `json:"version"`
+	Go      string            `json:"go"`
 	Seed    uint64            `json:"seed"`
 	Hashes  map[string]string `json:"sha256"`
 	Checks  []Check           `json:"checks"`
@@ -33,9 +36,10 @@ type Result struct {
 
 // Check is one point of the run.
 type Check struct {
-	Name  string `json:"name"`
-	Seed  uint64 `json:"seed,omitempty"`
-	Cases int    `json:"cases"`
+	Name string `json:"name"`
+	// Stream tells the random numbers of the check from those of others: they are PCG(seed, stream). 0: none.
+	Stream uint64 `json:"stream,omitempty"`
+	Cases  int    `json:"cases"`
 	// Errors holds every measured error, in order of the cases, where the check measures one.
 	Errors    []float64 `json:"errors,omitempty"`
 	Largest   float64   `json:"largest_error"`
@@ -50,11 +54,20 @@ type Check struct {
 // measure records the error of one case.
 func (c *Check) measure(err float64) {
 	c.Cases++
-	c.Errors = append(c.Errors, err)
-	c.Largest = math.Max(c.Largest, err)
 	if !(err <= c.Tolerance) {
 		c.fail("case %d: error %.3e is above %.3e", c.Cases-1, err, c.Tolerance)
 	}
+	err = finite(err)
+	c.Errors = append(c.Errors, err)
+	c.Largest = math.Max(c.Largest, err)
+}
+
+// finite gives NaN and infinity a number that JSON can hold: the largest.
+func finite(x float64) float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return math.MaxFloat64
+	}
+	return x
 }
 
 // expect records one case that holds or does not.
@@ -81,9 +94,18 @@ type CostRow struct {
 	HVP      int     `json:"hvp_operations"`
 }
 
-// Run runs the whole verification. The result is a function of the seed alone.
+// JSON is the text of verification-results.json.
+func (r Result) JSON() []byte {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		panic(err) // every number in a result is finite
+	}
+	return append(text, '\n')
+}
+
+// Run runs the whole verification. On one machine the result is a function of the seed alone.
 func Run(seed uint64) Result {
-	r := Result{Version: Version, Seed: seed, Hashes: map[string]string{}, Pass: true}
+	r := Result{Version: Version, Go: runtime.Version() + " " + runtime.GOARCH, Seed: seed, Hashes: map[string]string{}, Pass: true}
 	family, err := module.Read(TiedResidual)
 	if err != nil {
 		r.add(Check{Name: "the tied residual block"}, func(c *Check) { c.fail("%v", err) })
@@ -91,17 +113,17 @@ func Run(seed uint64) Result {
 	}
 	r.hash("tied_residual family", family.Write())
 	r.hash("tied_residual B=2 d=3", family.At(module.Valuation{"B": 2, "d": 3}).Write())
-	cases := blocks(generator(seed, 0), 32)
-	r.add(Check{Name: "tied blocks against the closed-form pullback", Tolerance: 1e-15}, func(c *Check) { closedForms(c, family, cases) })
-	r.add(Check{Name: "directional finite differences, step 1e-6", Tolerance: 3e-7}, func(c *Check) { differences(c, family, cases, generator(seed, 1)) })
+	cases := blocks(generator(seed, blockStream), 32)
+	r.add(Check{Name: "tied blocks against the closed-form pullback", Stream: blockStream, Tolerance: 1e-15}, func(c *Check) { closedForms(c, family, cases) })
+	r.add(Check{Name: "directional finite differences, step 1e-6", Stream: 2, Tolerance: 3e-7}, func(c *Check) { differences(c, family, cases, generator(seed, c.Stream)) })
 	r.add(Check{Name: "sharing, unused inputs, products and reductions"}, structures)
 	r.add(Check{Name: "invalid modules are refused"}, invalidModules)
 	r.add(Check{Name: "runtime refusals"}, func(c *Check) { runtimeRefusals(c, family) })
-	r.add(Check{Name: "tapes of another module, another evaluation or altered by a bit are refused"}, func(c *Check) { tapes(c, family, cases[0], generator(seed, 2)) })
+	r.add(Check{Name: "tapes of another module, another evaluation or altered by a bit are refused", Stream: 3}, func(c *Check) { tapes(c, family, cases[0], generator(seed, c.Stream)) })
 	r.add(Check{Name: "numbers printed in the documents"}, documentNumbers)
 	r.add(Check{Name: "declared responses are reported as declared"}, declaredResponses)
 	for i, law := range Laws() {
-		r.add(Check{Name: "law: " + law.Name}, func(c *Check) { c.law(law, generator(seed, 100+uint64(i))) })
+		r.add(Check{Name: "law: " + law.Name, Stream: 100 + uint64(i)}, func(c *Check) { c.law(law, generator(seed, c.Stream)) })
 	}
 	r.add(Check{Name: "Taylor arithmetic to order 20", Tolerance: 1e-12}, taylorForms)
 	r.add(Check{Name: "float32 simulates float64 on every node of the block, forward and reverse"}, func(c *Check) { r.simulate(c, family, cases) })
@@ -127,8 +149,10 @@ func (r *Result) hash(name string, content []byte) {
 	r.Hashes[name] = hex.EncodeToString(sum[:])
 }
 
-// generator gives every part of the run a stream of its own.
-func generator(seed, part uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, part)) }
+// blockStream is the stream of the tied blocks.
+const blockStream = 1
+
+func generator(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 
 const lawCases = 25
 

@@ -60,18 +60,17 @@ func TestRun(t *testing.T) {
 	for _, n := range append(r.Forward, r.Reverse...) {
 		t.Logf("%-16s %-12s local %.2e of %.2e, error %.2e of %.2e", n.Op, n.Name, n.Local, n.LocalBudget, n.Error, n.Budget)
 	}
-	first, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
+	var back conformance.Result
+	if err := json.Unmarshal(r.JSON(), &back); err != nil || !bytes.Equal(back.JSON(), r.JSON()) {
+		t.Errorf("the result does not read back: %v", err)
 	}
-	second, _ := json.Marshal(conformance.Run(conformance.DefaultSeed))
-	if !bytes.Equal(first, second) {
+	if !bytes.Equal(r.JSON(), conformance.Run(conformance.DefaultSeed).JSON()) {
 		t.Error("two runs of one seed differ")
 	}
 	if os.Getenv("LENSIR_VERIFY_SEEDS") != "" { // more random programs, by hand
 		for seed := range uint64(40) {
-			if r := conformance.Run(seed); !r.Pass {
-				for _, c := range r.Checks {
+			for _, c := range conformance.Run(seed).Checks {
+				if !c.Pass {
 					t.Errorf("seed %d, %s: %v", seed, c.Name, c.Failures)
 				}
 			}
@@ -91,5 +90,80 @@ func TestTiedResidualOfTheGallery(t *testing.T) {
 	}
 	if got := family.At(module.Valuation{"B": 2, "d": 3}).Write(); !bytes.Equal(got, text) {
 		t.Errorf("the family at B = 2, d = 3 is\n%s", got)
+	}
+}
+
+func tiedInstance(t *testing.T) (*module.Instance, []*graph.Tensor, []*graph.Tensor) {
+	t.Helper()
+	family, err := module.Read(conformance.TiedResidual)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := family.Instantiate(module.Valuation{"B": 2, "d": 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	matrix := func(x ...float64) *graph.Tensor { return graph.Floats(graph.Shape{2, 2}, x) }
+	return in, []*graph.Tensor{matrix(.5, -.25, .75, 1), matrix(.5, .125, -1, .25), graph.Floats(graph.Shape{2}, []float64{.5, -.5})},
+		[]*graph.Tensor{matrix(1, .5, -.5, .25)}
+}
+
+// The harness holds for the evaluator itself with no budget at all, and for float32 with its own; it does not hold
+// for less, nor for an evaluator that errs at one node, forward or in reverse.
+func TestSimulationCanFail(t *testing.T) {
+	in, x, seeds := tiedInstance(t)
+	simulate := func(run conformance.Evaluator, budget conformance.Budget) conformance.ModuleSimulation {
+		t.Helper()
+		s, err := conformance.SimulateModule(in, run, budget, x, seeds)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	if s := simulate(graph.Eval, conformance.Budget{}); !s.Holds() {
+		t.Error("the reference does not simulate itself")
+	}
+	if s := simulate(conformance.Single, conformance.SingleBudget); !s.Holds() {
+		t.Error("float32 does not hold with its budget")
+	}
+	if s := simulate(conformance.Single, conformance.Budget{Relative: conformance.SingleBudget.Relative / 64}); s.Holds() {
+		t.Error("float32 holds with a budget for 30 bits")
+	}
+	// An error of three units in the last place of float32, at one node of one of the two programs.
+	for _, wrong := range []struct{ program, op string }{{"tied_residual.primal", "tanh"}, {"tied_residual.linear.transpose", "mul"}} {
+		found := false
+		s := simulate(func(p *graph.Program, in ...*graph.Tensor) ([]*graph.Tensor, error) {
+			out, err := conformance.Single(p, in...)
+			for i := range p.Nodes {
+				if v := len(p.Inputs) + i; err == nil && p.Name == wrong.program && p.Nodes[i].Op.Name == wrong.op {
+					out[v].F[0] *= 1 + 3*0x1p-23
+					found = true
+				}
+			}
+			return out, err
+		}, conformance.SingleBudget)
+		if s.Holds() || !found {
+			t.Errorf("an error in %s of %s passed (found: %t)", wrong.op, wrong.program, found)
+		}
+	}
+}
+
+// A composite with a declared response is simulated as the program that it is.
+func TestSimulationOfDeclaredResponses(t *testing.T) {
+	m, err := module.Read([]byte(`{"name": "m", "inputs": [{"name": "x", "shape": [3]}], "nodes": [
+		{"name": "s", "primitive": "sin", "operands": ["x"], "response": {"operands": ["u"], "seed": "g", "nodes": [
+			{"name": "e", "primitive": "exp", "operands": ["u"]}, {"name": "z", "primitive": "mul", "operands": ["g", "e"]}], "outputs": ["z"]}},
+		{"name": "y", "primitive": "mul", "operands": ["s", "s"]}], "outputs": ["y"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := m.Instantiate(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := graph.Floats(graph.Shape{3}, []float64{.5, -.25, 1})
+	s, err := conformance.SimulateModule(in, conformance.Single, conformance.Budget{Relative: 3 * conformance.SingleBudget.Relative}, []*graph.Tensor{x}, []*graph.Tensor{x})
+	if err != nil || !s.Holds() {
+		t.Errorf("%v: %+v", err, s.Reverse)
 	}
 }

@@ -18,7 +18,7 @@ type Evaluator func(p *graph.Program, inputs ...*graph.Tensor) ([]*graph.Tensor,
 //
 // entrywise, where op is the reference operation, k the number of floating-point operations of the entry and M its
 // magnitude: |op(x̃)|, and for sums and products op taken of absolute values, so that cancellation is allowed for.
-// The zero budget wants equal values.
+// The zero budget wants equal values, as a compiled evaluator has to give.
 type Budget struct {
 	Relative float64 `json:"relative"`
 	Absolute float64 `json:"absolute"`
@@ -139,10 +139,10 @@ func (n simulatedNode) check(ideal, actual, errors []*graph.Tensor, y, yActual *
 		localError, total := math.Abs(yActual.F[i]-local.F[i]), math.Abs(yActual.F[i]-y.F[i])
 		report.Holds = report.Holds && localError <= localBudget && total <= e.F[i]
 		if r := ratio(localError, localBudget); r > worstLocal {
-			worstLocal, report.Local, report.LocalBudget = r, localError, localBudget
+			worstLocal, report.Local, report.LocalBudget = r, finite(localError), finite(localBudget)
 		}
 		if r := ratio(total, e.F[i]); r > worst {
-			worst, report.Error, report.Budget = r, total, e.F[i]
+			worst, report.Error, report.Budget = r, finite(total), finite(e.F[i])
 		}
 	}
 	return report, e, nil
@@ -152,7 +152,7 @@ func ratio(x, bound float64) float64 {
 	if x == 0 {
 		return 0
 	}
-	return x / bound
+	return finite(x / bound)
 }
 
 // magnitude is the sum of the absolute values of the terms of every entry of an operation that is linear in some of its
