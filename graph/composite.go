@@ -29,7 +29,12 @@ func newComposite(name, declared string, body *Program, pullbacks []*Program) *O
 		return body.Type(body.Outputs[0]), nil
 	}
 	op.Eval = func(_ Attrs, out *Tensor, in []*Tensor) *Fault { return runBody(body, out, in) }
-	op.LinearIn = func(marked []bool) bool { return verifyLinear(body.marking(marked)) == nil }
+	op.LinearIn = func(marked []bool) bool {
+		if pullbacks != nil && slices.Contains(marked[:op.Arity-len(pullbacks)], true) {
+			return false
+		}
+		return verifyLinear(body.marking(marked)) == nil
+	}
 	op.JVP = func(s *Site, dx []Value) Value {
 		wrt := active(dx)
 		d := JVP(body, wrt)

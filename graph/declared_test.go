@@ -337,3 +337,37 @@ func TestDerivativesOfTheImplementedPullback(t *testing.T) {
 		t.Errorf("derivative with declared tangents: %v, want 0", out[1].F)
 	}
 }
+
+// The identity with a declared response is not linear: neither the proof of linearity nor Taylor arithmetic may read its
+// program for its tangent.
+func TestDeclaredIsNotItsProgram(t *testing.T) {
+	b := graph.NewBuilder("f")
+	x := b.Input("x", graph.Scalar)
+	p := b.Build(b.Emit(op.StopGradient(graph.Scalar), nil, x))
+	if _, err := graph.Taylor(p, 2, []*graph.Tensor{graph.Number(1), graph.Number(1)}); err == nil || !strings.Contains(err.Error(), "stop_gradient has no Taylor rule") {
+		t.Errorf("Taylor: %v", err)
+	}
+	l := graph.NewBuilder("l")
+	dx := l.LinearInput("dx", graph.Scalar)
+	if err := graph.Verify(l.Build(l.Emit(op.StopGradient(graph.Scalar), nil, dx))); err == nil {
+		t.Error("stop_gradient passed as linear")
+	}
+	// The tangent of a declared operation is linear in tangents only, not in the operand that its response reads.
+	f, r := graph.NewBuilder("scaled"), graph.NewBuilder("scaled_response")
+	u := r.Input("x", graph.Scalar)
+	o, err := graph.Declare("scaled", f.Build(f.Input("x", graph.Scalar)), r.Build(r.Emit(op.Mul, nil, r.LinearInput("seed", graph.Scalar), u)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := graph.NewBuilder("g")
+	lin := graph.Linearize(c.Build(c.Emit(o, nil, c.Input("x", graph.Scalar))), []int{0}).Linear
+	if err := graph.Verify(lin); err != nil || len(lin.Inputs) != 2 {
+		t.Fatalf("%v\n%v", err, lin)
+	}
+	for i := range lin.Inputs {
+		lin.Inputs[i].Linear = !lin.Inputs[i].Linear
+	}
+	if err := graph.Verify(lin); err == nil {
+		t.Errorf("linear in the operand instead:\n%v", lin)
+	}
+}

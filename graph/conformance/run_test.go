@@ -129,6 +129,23 @@ func TestSimulationCanFail(t *testing.T) {
 	if s := simulate(conformance.Single, conformance.Budget{Relative: conformance.SingleBudget.Relative / 64}); s.Holds() {
 		t.Error("float32 holds with a budget for 30 bits")
 	}
+	// Inputs that are not related, though every operation is exact.
+	off := []*graph.Tensor{x[0].Clone(), x[1], x[2]}
+	off[0].F[2] += 1e-9
+	zero := []*graph.Tensor{graph.NewTensor(x[0].Type), graph.NewTensor(x[1].Type), graph.NewTensor(x[2].Type)}
+	s, err := conformance.Simulate(in.Program, graph.Eval, conformance.Budget{}, x, off, zero)
+	if err != nil || s.Holds() || s.Nodes[0].Holds || s.Nodes[0].Op != "input" {
+		t.Errorf("inputs that differ: %v, %+v", err, s)
+	}
+	zero[0].F[2] = 1.001e-9 // now they are, and the propagation carries that through, rounding aside
+	s, err = conformance.Simulate(in.Program, graph.Eval, conformance.Budget{Relative: 0x1p-53}, x, off, zero)
+	if err != nil || !s.Holds() || s.Budgets[0].F[2] < 1e-9 {
+		t.Errorf("inputs that differ by their budget: %v, %+v", err, s)
+	}
+	zero[0].F[2] = 1e-11
+	if s, err = conformance.Simulate(in.Program, graph.Eval, conformance.Budget{Relative: 0x1p-53}, x, off, zero); err != nil || s.Nodes[len(s.Nodes)-1].Holds {
+		t.Errorf("an error of 1e-9 passed a budget of 1e-11 at the output: %v", err)
+	}
 	// An error of three units in the last place of float32, at one node of one of the two programs.
 	for _, wrong := range []struct{ program, op string }{{"tied_residual.primal", "tanh"}, {"tied_residual.linear.transpose", "mul"}} {
 		found := false

@@ -58,13 +58,13 @@ func (b block) predict() BlockErrors {
 	for i := range b.x {
 		xMax, gMax = max(xMax, math.Abs(b.x[i])), max(gMax, math.Abs(b.g[i]))
 	}
-	// |tanh| ≤ 1; a product of inner size d takes 2d roundings, each addition one more.
+	// |tanh| ≤ 1; a term of a product of inner size d meets d roundings, and one more in each addition.
 	primal := sequentialError(
-		[]float64{u * ((2*d+1)*xMax*w1 + bMax), u, u * ((2*d+2)*w1 + 2*xMax + bMax)},
+		[]float64{u * ((d+1)*xMax*w1 + bMax), u, u * ((d+2)*w1 + 2*xMax + bMax)},
 		[]float64{max(1, w1), 1, 1 + w1})
 	hBar := gMax * wInf // the size of H̄, and of Ā, as |tanh′| ≤ 1
 	reverse := reverseSequentialError(
-		[]float64{u * ((2*d+1)*hBar*wInf + gMax), 2.001 * u * hBar, u * 2 * d * hBar},
+		[]float64{u * ((d+1)*hBar*wInf + gMax), 2.001 * u * hBar, u * d * hBar},
 		[]float64{1 + wInf, 1, max(1, wInf)},
 		[]float64{0, 4 / (3 * math.Sqrt(3)), 0},
 		[]float64{hBar, hBar * 1.001, gMax},

@@ -44,7 +44,7 @@ type NodeReport struct {
 // Simulation is the outcome for a program: values of both runs, budgets, and one report for each node.
 type Simulation struct {
 	Reference, Backend, Budgets []*graph.Tensor // of the outputs
-	Nodes                       []NodeReport
+	Nodes                       []NodeReport    // of the inputs, then the nodes
 }
 
 // Holds reports whether the backend keeps the relation at every node.
@@ -76,6 +76,9 @@ func Simulate(p *graph.Program, run Evaluator, budget Budget, reference, backend
 	names := p.Names()
 	s := &Simulation{}
 	budgets := slices.Clone(errors)
+	for i, in := range p.Inputs {
+		s.Nodes = append(s.Nodes, related(in.Name, ideal[i], actual[i], errors[i]))
+	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		v := len(p.Inputs) + i
@@ -98,6 +101,20 @@ func Simulate(p *graph.Program, run Evaluator, budget Budget, reference, backend
 		s.Reference, s.Backend, s.Budgets = append(s.Reference, ideal[v]), append(s.Backend, actual[v]), append(s.Budgets, budgets[v])
 	}
 	return s, nil
+}
+
+// related reports on an input: the relation that the propagation starts from.
+func related(name string, ideal, actual, e *graph.Tensor) NodeReport {
+	report := NodeReport{Name: name, Op: "input", Holds: slices.Equal(ideal.I, actual.I)}
+	worst := -1.0
+	for i := range ideal.F {
+		d := math.Abs(actual.F[i] - ideal.F[i])
+		report.Holds = report.Holds && d <= e.F[i]
+		if r := ratio(d, e.F[i]); r > worst {
+			worst, report.Error, report.Budget = r, finite(d), finite(e.F[i])
+		}
+	}
+	return report
 }
 
 // k is the number of floating-point operations of one entry of a node.
