@@ -119,7 +119,7 @@ func (m *machine) do(a Action) (problem string) {
 		}
 	}
 	switch a.Kind {
-	case Record, RecordReverse, Restore, Move, Back:
+	case Record, RecordReverse, Restore, Move:
 		m.later = true
 	}
 

@@ -62,7 +62,6 @@ func (r *Runner) do(a Action) error {
 		if r.before != a.From {
 			return badAction(fmt.Sprintf("work buffer holds x_%d", r.before))
 		}
-		r.later = true
 		r.at, r.before = a.From, none
 		return r.visit(r.at, "back")
 	case Record:
