@@ -51,6 +51,8 @@ type Runner struct {
 	limits   Limits
 	sizes    sizes
 	need     Bytes // what the buffers can hold
+	// instruments: states are hashed or buffers poisoned, so that no shortcut may be taken.
+	instruments bool
 
 	pool    pool
 	disk    []int // the state in each disk slot, or none
@@ -91,6 +93,7 @@ func NewRunner(chain Chain, s Schedule, settings Settings) (*Runner, error) {
 	r.pool = newPool(slots, r.sizes.state, settings.Poison)
 	r.disk = make([]int, predicted.PeakDisk)
 	r.fidelity = newFidelity(settings.Fidelity, steps)
+	r.instruments = settings.Poison || r.every > 0
 	r.replays.spans = make([]span, 0, slots+predicted.PeakDisk+4)
 	for i := range 2 {
 		r.states[i] = make([]float64, r.sizes.state)
