@@ -76,13 +76,14 @@ type Runner struct {
 	result    Result
 }
 
-// NewRunner makes the buffers. It asks the chain for its lengths up to the schedule's number of steps.
+// NewRunner resets the schedule and makes the buffers. It asks the chain for its lengths up to the schedule's number of steps.
 func NewRunner(chain Chain, s Schedule, settings Settings) (*Runner, error) {
 	r := &Runner{chain: chain, schedule: s, settings: settings, limits: s.Limits()}
 	r.online, _ = s.(*Online)
 	if r.limits.Disk > 0 && settings.Store == nil {
 		return nil, fmt.Errorf("%w: %s has disk slots and needs a store", ErrInput, s.Name())
 	}
+	s.Reset() // an online schedule forgets where it ended
 	steps := s.Steps()
 	r.sizes = measure(chain, steps)
 	predicted := s.Predict()

@@ -168,6 +168,9 @@ func TestOnlineEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if _, err := Verify(s, 3); err != nil { // whatever the schedule did before
+			t.Fatal(err)
+		}
 		r, err := NewRunner(halving{}, s, Settings{Fidelity: 1, Poison: true})
 		if err != nil {
 			t.Fatal(err)
