@@ -87,6 +87,9 @@ func (m *machine) do(a Action) (problem string) {
 		if a.From < 0 || a.From >= a.To || a.To > m.steps {
 			return "is no range of steps"
 		}
+		if a.Kind == RecordReverse && a.From != a.To-1 {
+			return "goes over several steps"
+		}
 	case Save, Restore, Move, Free:
 		if a.From != a.To {
 			return "handles two states"

@@ -48,12 +48,15 @@ func (r *Runner) do(a Action) error {
 		if a.From != r.at {
 			return badAction(fmt.Sprintf("live state is x_%d", r.at))
 		}
+		if a.Kind != Save && (a.To <= a.From || a.To > r.end) {
+			return badAction(fmt.Sprintf("is no range of steps up to x_%d", r.end))
+		}
 	}
 	switch a.Kind {
 	case Advance:
 		return r.advance(a.From, a.To)
 	case RecordReverse:
-		return r.recordReverse(a.To)
+		return r.recordReverse(a.From, a.To)
 	case Save:
 		return r.save(a)
 	case Restore, Move, Free:
@@ -232,11 +235,11 @@ func (r *Runner) restore(a Action) error {
 }
 
 // recordReverse records step j, reverses it and leaves nothing live.
-func (r *Runner) recordReverse(j int) error {
-	if j != r.end {
-		return badAction(fmt.Sprintf("cotangent is at x_%d", r.end))
+func (r *Runner) recordReverse(before, j int) error {
+	if j != r.end || before != j-1 {
+		return badAction(fmt.Sprintf("is not the step before the cotangent's x_%d", r.end))
 	}
-	if j < r.sizes.regular && !r.instruments && r.tapeUsed+r.sizes.innerTape <= len(r.tapes) {
+	if j < r.sizes.regular && j != r.result.Steps && !r.instruments && r.tapeUsed+r.sizes.innerTape <= len(r.tapes) {
 		return r.recordReverseFast(j)
 	}
 	if err := r.record(j); err != nil {

@@ -26,7 +26,7 @@ func TestPlanIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := execute(t, newLorenz(), s, steps, []float64{1, 1, 1}).result
+		got := execute(t, newLorenz(), s, steps, []float64{1, 1, 1}, checked).result
 		if got.Counts != c.Counts {
 			t.Fatalf("%s with %d slots: counted %+v, predicted %+v", c.Method, c.Slots, got.Counts, c.Counts)
 		}
