@@ -12,7 +12,6 @@ import (
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/graph/exec"
-	"github.com/lensir/lensir-study/graph/randprog"
 )
 
 // programs is the number of random programs of a test, or the environment variable EXEC_PROGRAMS.
@@ -119,9 +118,9 @@ func randomOptions(r *rand.Rand) exec.Options {
 func TestEqualsReference(t *testing.T) {
 	failures, total := 0, programs(t, 1500)
 	for seed := range total {
-		r := randprog.Rand(uint64(seed))
+		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		wild := seed%2 == 1
-		p := randprog.Program(r, randprog.Settings{Ops: 1 + r.IntN(25), Wild: wild})
+		p := randomProgram(r, 1+r.IntN(25), wild)
 		if r.IntN(2) == 0 {
 			p = derive(r, p)
 		}
@@ -132,10 +131,7 @@ func TestEqualsReference(t *testing.T) {
 		}
 		ws := e.NewWorkspace()
 		for range 3 {
-			inputs := randprog.Inputs(r, p)
-			if wild {
-				inputs = randprog.WildInputs(r, p)
-			}
+			inputs := randomInputs(r, p, wild)
 			if wild && r.IntN(4) == 0 {
 				spoilInputs(r, inputs)
 			}
@@ -199,8 +195,8 @@ func subset(r *rand.Rand, p *graph.Program) *graph.Program {
 func TestLanesEqualReference(t *testing.T) {
 	refused, total := 0, programs(t, 1000)
 	for seed := range total {
-		r := randprog.Rand(uint64(seed) + 1<<40)
-		p := randprog.Program(r, randprog.Settings{Ops: 1 + r.IntN(20), Wild: seed%4 == 3})
+		r := rand.New(rand.NewPCG(uint64(seed), 2))
+		p := randomProgram(r, 1+r.IntN(20), seed%4 == 3)
 		var wrt []int
 		for i := range p.Inputs {
 			wrt = append(wrt, i)
@@ -209,7 +205,7 @@ func TestLanesEqualReference(t *testing.T) {
 			continue
 		}
 		l := graph.Linearize(p, wrt)
-		x := randprog.Inputs(r, p)
+		x := randomInputs(r, p, false)
 		y, err := graph.Eval(l.Primal, x...)
 		if err != nil {
 			continue
@@ -304,10 +300,10 @@ func checkLanes(t *testing.T, r *rand.Rand, p *graph.Program, residuals []*graph
 // One executable serves any number of goroutines, each with its own workspace.
 func TestGoroutines(t *testing.T) {
 	for _, workers := range []int{1, 2, 8} {
-		r := randprog.Rand(uint64(workers))
+		r := rand.New(rand.NewPCG(uint64(workers), 3))
 		for range 20 {
-			p := randprog.Program(r, randprog.Settings{Ops: 20})
-			inputs := randprog.Inputs(r, p)
+			p := randomProgram(r, 20, false)
+			inputs := randomInputs(r, p, false)
 			want, err := graph.Eval(p, inputs...)
 			if err != nil {
 				continue
