@@ -66,6 +66,7 @@ type view struct {
 	laned bool // n entries for each lane
 	at    int  // offset, or number of the input, output or tile
 	n     int
+	of    graph.Value   // that it holds
 	value *graph.Tensor // of a literal
 }
 

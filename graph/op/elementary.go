@@ -146,8 +146,8 @@ func defineArcs() {
 			},
 		})
 	}
-	arc(Asin, "asin", math.Asin, func(_ *site, d value) value { return d })
-	arc(Acos, "acos", math.Acos, func(s *site, d value) value { return neg(s, d) })
+	arc(Asin, "asin", asin, func(_ *site, d value) value { return d })
+	arc(Acos, "acos", acos, func(s *site, d value) value { return neg(s, d) })
 	define(Atan2, graph.Op{Name: "atan2", Arity: 2, Infer: graph.ElementwiseInfer, Kinks: true, Safe: []float64{0, 1},
 		Domain: "(y, x) ≠ (0, 0); value π and no derivative on the cut y = 0, x < 0",
 		Binary: func(y, x float64) float64 { return math.Atan2(y+0, x) }, // −0 + 0 is +0: one value on the cut
