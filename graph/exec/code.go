@@ -34,7 +34,6 @@ type code struct {
 	perLane     arena // entries, for each lane
 	tiles       int   // float tiles of the largest group
 	intTiles    int
-	scratch     int // entries of scratch for sums
 	maxArgs     int
 }
 

@@ -322,6 +322,9 @@ func (lo *lowering) emit() {
 	}
 	lo.placeOutputs()
 	c.registers = lo.regs.n
+	if c.tile == 0 {
+		c.tile = min(max(firstCache/8/max(1, c.tiles+c.intTiles)&^7, shortestTile), longestTile)
+	}
 	if longest := 1; !c.laned { // no tile need be longer than the longest group
 		for i := range c.groups {
 			longest = max(longest, c.groups[i].n)
