@@ -209,7 +209,11 @@ func (m *Module) Objective(v Valuation) (*graph.Program, error) {
 	seeds := make([]graph.Value, len(p.Outputs))
 	for i, y := range p.Outputs {
 		if p.Type(y).DType.IsFloat() {
-			seeds[i] = b.Input(fmt.Sprintf("seed%d_%s", i, p.OutputName(i)), p.Type(y))
+			name := fmt.Sprintf("seed%d_%s", i, p.OutputName(i))
+			for slices.ContainsFunc(p.Inputs, func(in graph.Input) bool { return in.Name == name }) {
+				name += "_"
+			}
+			seeds[i] = b.Input(name, p.Type(y))
 		}
 	}
 	total := graph.None
