@@ -40,7 +40,7 @@ func NewMap(p *graph.Program, state, params []int, fixed []*graph.Tensor) (*Map,
 			return nil, fmt.Errorf("implicit: input %s of %s is %v, want float64", in.Name, p.Name, in.Type)
 		}
 	}
-	e, err := exec.Compile(p, exec.Options{})
+	e, err := exec.Compile(graph.Expand(p), exec.Options{})
 	if err != nil {
 		return nil, err
 	}
