@@ -1,6 +1,7 @@
 package implicit
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/lensir/lensir-study/graph"
@@ -10,12 +11,13 @@ import (
 // linearized is a program's derivative with respect to some of its inputs, compiled on first use.
 // It does not change after that, and goroutines share it.
 type linearized struct {
-	program *graph.Program
-	wrt     []int
+	program    *graph.Program
+	wrt, state []int
 
 	once                     sync.Once
 	primal, forward, reverse *exec.Exec
 	in, out                  []graph.Type // of the inputs in wrt and of the outputs
+	constant                 bool         // the derivative is the same at every state
 	err                      error
 }
 
@@ -26,9 +28,10 @@ func (l *linearized) compile() error {
 			l.in = append(l.in, l.program.Inputs[i].Type)
 		}
 		l.out = l.program.OutputTypes()
+		l.constant = constantIn(linear.Primal, len(l.out), l.state)
 		compile := func(dst **exec.Exec, p *graph.Program) {
 			if l.err == nil {
-				*dst, l.err = exec.Compile(p, exec.Options{})
+				*dst, l.err = exec.Compile(graph.Expand(p), exec.Options{})
 			}
 		}
 		compile(&l.primal, linear.Primal)
@@ -36,6 +39,23 @@ func (l *linearized) compile() error {
 		compile(&l.reverse, graph.Transpose(linear.Linear))
 	})
 	return l.err
+}
+
+// constantIn reports whether the primal part of a linearization hands over residuals that do not
+// depend on some inputs, and does nothing piecewise with these: the derivative is then one and the
+// same wherever they are.
+func constantIn(primal *graph.Program, outputs int, inputs []int) bool {
+	depends := make([]bool, primal.NumValues())
+	for _, i := range inputs {
+		depends[i] = true
+	}
+	for i, n := range primal.Nodes {
+		v := len(primal.Inputs) + i
+		if depends[v] = slices.ContainsFunc(n.Args, func(a graph.Value) bool { return depends[a] }); depends[v] && n.Op.Kinks {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(primal.Outputs[outputs:], func(v graph.Value) bool { return depends[v] })
 }
 
 // Derivative is the derivative of a map at a point, as a linear map between flat vectors: the

@@ -40,12 +40,13 @@ func NewMap(p *graph.Program, state, params []int, fixed []*graph.Tensor) (*Map,
 			return nil, fmt.Errorf("implicit: input %s of %s is %v, want float64", in.Name, p.Name, in.Type)
 		}
 	}
-	e, err := exec.Compile(p, exec.Options{})
+	e, err := exec.Compile(graph.Expand(p), exec.Options{})
 	if err != nil {
 		return nil, err
 	}
 	c := &compiled{p: p, e: e, state: state, params: params,
-		wrtState: linearized{program: p, wrt: state}, wrtParams: linearized{program: p, wrt: params}, wrtBoth: linearized{program: p, wrt: both}}
+		wrtState: linearized{program: p, wrt: state, state: state}, wrtParams: linearized{program: p, wrt: params, state: state},
+		wrtBoth: linearized{program: p, wrt: both, state: state}}
 	for _, i := range state {
 		c.m += p.Inputs[i].Type.Len()
 	}
@@ -120,17 +121,29 @@ func (f *Map) StateJacobian(dst, value, z, theta []float64) error {
 
 // ParamJacobian sets dst = f_θ, row-major.
 func (f *Map) ParamJacobian(dst, z, theta []float64) error {
+	return f.paramProduct(dst, identity(f.n), f.n, z, theta)
+}
+
+// paramProduct sets dst = f_θ V for a row-major matrix V of lanes columns.
+func (f *Map) paramProduct(dst, v []float64, lanes int, z, theta []float64) error {
 	d, err := f.at(&f.byParams, &f.wrtParams, nil, z, theta)
 	if err != nil {
 		return err
 	}
-	return d.Push(dst, identity(f.n), f.n)
+	return d.Push(dst, v, lanes)
 }
 
 // Joint returns the derivative with respect to (z, θ) at a point, and sets value, if not nil, to
 // f(z, θ). It is valid until the next call.
 func (f *Map) Joint(value, z, theta []float64) (*Derivative, error) {
 	return f.at(&f.byBoth, &f.wrtBoth, value, z, theta)
+}
+
+// Affine reports whether the derivatives f_z and f_θ are the same at every z, by the structure of
+// the program: no residual of its linear part depends on the state, and nothing piecewise does.
+func (f *Map) Affine() (bool, error) {
+	err := f.wrtBoth.compile()
+	return f.wrtBoth.constant, err
 }
 
 func (f *Map) at(d **Derivative, l *linearized, value, z, theta []float64) (*Derivative, error) {

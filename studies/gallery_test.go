@@ -210,6 +210,7 @@ func (a known) check(t *testing.T, r ran) {
 
 // special has what a table of numbers cannot say.
 var special = map[string]func(*testing.T, ran){
+	"newton-sqrt":       checkNewtonSqrt,
 	"equilibrium-layer": checkEquilibriumLayer,
 	"longley-ridge":     checkLongleyRidge,
 	"longley-ols":       checkLongleyOLS,
@@ -268,12 +269,7 @@ func TestContractionAtEveryStep(t *testing.T) {
 		if len(rows) != 201 {
 			t.Fatalf("q = %v: %d rows", q, len(rows))
 		}
-		var derivatives []float64
-		for _, row := range record.Rows(results.Sensitivities) {
-			if row.Fields.Get("kind").String() == "iterate" {
-				derivatives = append(derivatives, number(t, row, "value"))
-			}
-		}
+		derivatives := kStep(t, record)
 		for k, row := range rows {
 			power := math.Pow(q, float64(k))
 			if got := number(t, row, "residual_norm"); got != 0 {
@@ -300,6 +296,43 @@ func TestContractionAtEveryStep(t *testing.T) {
 			}
 		}
 	}
+}
+
+// checkNewtonSqrt holds the K-step derivatives to the closed form of Newton's iteration: (z − s)/(z + s),
+// with s = √θ, is squared in each step. With ρ = r^(2^K), r = (1 − s)/(1 + s), it has
+// z_K = s(1 + ρ)/(1 − ρ), and dz_K/dθ = ((1 + ρ)/(1 − ρ) + 2sρ′/(1 − ρ)²)/(2s), ρ′ = dρ/ds.
+func checkNewtonSqrt(t *testing.T, r ran) {
+	for i, record := range r.Run.Records {
+		s := math.Sqrt(r.study.Point(i).Swept[0])
+		iterates := kStep(t, record)
+		for k, steps := range r.study.Steps {
+			n := math.Pow(2, float64(steps))
+			base := (1 - s) / (1 + s)
+			rho, slope := math.Pow(base, n), n*math.Pow(base, n-1)*-2/((1+s)*(1+s))
+			want := ((1+rho)/(1-rho) + 2*s*slope/((1-rho)*(1-rho))) / (2 * s)
+			if got := iterates[k]; !(math.Abs(got-want) <= 16*ulp) { // a few operations on numbers below 2
+				t.Errorf("θ = %v, K = %d: dz/dθ is %.17g, want %.17g", s*s, steps, got, want)
+			}
+		}
+		for _, row := range record.Rows(results.Iterates) {
+			if got := row.Fields.Get("verdict").String(); (got == string(bounds.HypothesisFailed)) != (s == 2) {
+				t.Errorf("θ = %v: %s", s*s, got)
+			}
+		}
+	}
+	if first := kStep(t, r.Run.Records[0]); first[0] != 0 || first[1] != 0.5 {
+		t.Errorf("θ = 1: the derivatives at K = 0 and 1 are %v, want 0 and 0.5 exactly", first[:2])
+	}
+}
+
+// kStep lists the entries of the K-step Jacobians, K by K.
+func kStep(t *testing.T, r *results.Record) (list []float64) {
+	for _, row := range r.Rows(results.Sensitivities) {
+		if row.Fields.Get("kind").String() == "iterate" {
+			list = append(list, number(t, row, "value"))
+		}
+	}
+	return list
 }
 
 // checkFold wants both branches refused, without a derivative.
@@ -505,12 +538,7 @@ func checkLongleyRidge(t *testing.T, r ran) {
 				slopes = append(slopes, slope)
 			}
 		}
-		var iterates []float64
-		for _, row := range record.Rows(results.Sensitivities) {
-			if row.Fields.Get("kind").String() == "iterate" {
-				iterates = append(iterates, number(t, row, "value"))
-			}
-		}
+		iterates := kStep(t, record)
 		for k, steps := range r.study.Steps {
 			want := back(func(s, c float64) float64 {
 				rho, n := 1-alpha*(s+lambda), float64(steps)
@@ -528,7 +556,7 @@ func checkLongleyRidge(t *testing.T, r ran) {
 		}
 	}
 	if !(slopes[0] < 0 && slopes[1] < 0 && slopes[2] > 0) {
-		t.Errorf("the slopes %v do not place the best penalty between 0.2 and 0.5, as the study says", slopes)
+		t.Errorf("the slopes %v do not place the best penalty between 0.2 and 0.3, as the study says", slopes)
 	}
 }
 

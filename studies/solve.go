@@ -179,9 +179,13 @@ func (s *Solver) branch(out *Outcome, branch string, start *implicit.Map, theta 
 		if err := s.putArrays(out.Record, branch, root, theta, sensitivity, gradients); err != nil {
 			return err
 		}
-		s.putSensitivities(out.Record, branch, "exact", -1, ending, sensitivity.S)
+		if sensitivity != nil {
+			s.putSensitivities(out.Record, branch, "exact", -1, ending, sensitivity.S)
+		} else {
+			out.Warnings = append(out.Warnings, fmt.Sprintf("the sensitivity of the state has more than %d entries and is not computed; the gradients are", maxJacobian))
+		}
 	}
-	putEvidence(&row.Fields, root, gradients)
+	putEvidence(&row.Fields, root, sensitivity, gradients)
 	out.Record.Add(results.Implicit, row)
 	if study.Steps == nil {
 		return nil
@@ -198,6 +202,9 @@ func (s *Solver) settings() implicit.Settings {
 	return implicit.Settings{Tolerance: i.Tolerance, MaxIterations: i.MaxIterations, Seed: s.seed}
 }
 
+// maxJacobian is the largest m×p matrix that is computed: 256 MB.
+const maxJacobian = 1 << 25
+
 // exact finds the root from z0 and differentiates along its branch; on a refusal it returns what it has.
 func (s *Solver) exact(z0, theta []float64, settings implicit.Settings) (root *implicit.Root, d *implicit.Sensitivity, g []implicit.Gradient, err error) {
 	if s.model.Study.Kind == FixedPoint {
@@ -206,10 +213,10 @@ func (s *Solver) exact(z0, theta []float64, settings implicit.Settings) (root *i
 		root, err = implicit.FindRoot(s.residual, z0, theta, settings)
 	}
 	if err == nil {
-		d, err = implicit.Differentiate(s.residual, root)
+		g, err = implicit.Gradients(s.residual, s.objectives, root, s.seed)
 	}
-	if err == nil {
-		g, err = implicit.Gradients(s.objectives, root, d, s.seed)
+	if m, p, _ := s.residual.Dims(); err == nil && m*p <= maxJacobian {
+		d, err = implicit.Differentiate(s.residual, root)
 	}
 	return root, d, g, err
 }
@@ -282,7 +289,7 @@ func entry(shape graph.Shape, offset int) string {
 	return text
 }
 
-func putEvidence(f *results.Fields, root *implicit.Root, gradients []implicit.Gradient) {
+func putEvidence(f *results.Fields, root *implicit.Root, d *implicit.Sensitivity, gradients []implicit.Gradient) {
 	if root == nil {
 		return
 	}
@@ -293,6 +300,9 @@ func putEvidence(f *results.Fields, root *implicit.Root, gradients []implicit.Gr
 	}
 	number("residual_norm", root.ResidualNorm)
 	number("root_error_estimate", root.ErrorEstimate)
+	if d != nil {
+		number("sensitivity_error_estimate", d.ErrorEstimate)
+	}
 	number("condition", root.ConditionTwo)
 	number("sigma_min", root.SigmaMin)
 	if !math.IsNaN(root.SigmaMin) {
@@ -308,23 +318,27 @@ func putEvidence(f *results.Fields, root *implicit.Root, gradients []implicit.Gr
 	}
 }
 
+// arrayName tells the arrays of branches apart; no name of a study has a hyphen.
+func arrayName(branch, array string) string {
+	if branch == "" {
+		return array
+	}
+	return branch + "-" + array
+}
+
 // putArrays adds the state, its Jacobian, the gradients and adjoints, and the strict branches that
 // the equations take at the root.
 func (s *Solver) putArrays(r *results.Record, branch string, root *implicit.Root, theta []float64, d *implicit.Sensitivity, gradients []implicit.Gradient) error {
-	name := func(parts string) string {
-		if branch == "" {
-			return parts
-		}
-		return branch + "-" + parts // no name has a hyphen
-	}
+	name := func(array string) string { return arrayName(branch, array) }
 	m := len(root.Z)
 	p := 0
 	for _, q := range s.model.Study.Parameters {
 		p += len(q.Value.Data)
 	}
-	r.Arrays = append(r.Arrays,
-		results.Array{Name: name("z"), Shape: []int{m}, Data: root.Z},
-		results.Array{Name: name("S"), Shape: []int{m, p}, Data: d.S})
+	r.Arrays = append(r.Arrays, results.Array{Name: name("z"), Shape: []int{m}, Data: root.Z})
+	if d != nil {
+		r.Arrays = append(r.Arrays, results.Array{Name: name("S"), Shape: []int{m, p}, Data: d.S})
+	}
 	for i, g := range gradients {
 		objective := s.model.Study.Objective[i].Name
 		r.Arrays = append(r.Arrays,
@@ -377,6 +391,10 @@ func (s *Solver) putSensitivities(r *results.Record, branch, kind string, k int,
 func (s *Solver) iterates(out *Outcome, branch string, start *implicit.Map, theta []float64, root *implicit.Root, d *implicit.Sensitivity, cause string) error {
 	claim, err := s.claim(theta)
 	var ledger *iterate.Ledger
+	if m, p, _ := s.equations.Dims(); err == nil && m*p > maxJacobian {
+		err = &graph.Failure{Status: graph.OutOfBudget, Reason: fmt.Sprintf(
+			"the Jacobian of the K-step map has %d×%d entries, more than %d: use fewer parameters", m, p, maxJacobian)}
+	}
 	if err == nil {
 		ledger, err = iterate.Compare(s.equations, start, theta, s.model.Study.Steps, root, d, claim, cause)
 	}
@@ -430,6 +448,11 @@ func (s *Solver) putIterate(out *Outcome, branch string, l *iterate.Ledger, r it
 	out.Record.Add(results.Iterates, row)
 	out.judge(row)
 	s.putSensitivities(out.Record, branch, "iterate", r.K, row.Ending, r.E)
+	if m, p, _ := s.equations.Dims(); m*p > maxSensitivities {
+		out.Record.Arrays = append(out.Record.Arrays,
+			results.Array{Name: arrayName(branch, fmt.Sprintf("z_K%d", r.K)), Shape: []int{m}, Data: r.Z},
+			results.Array{Name: arrayName(branch, fmt.Sprintf("E_K%d", r.K)), Shape: []int{m, p}, Data: r.E})
+	}
 }
 
 // judge counts a verdict and warns of the first of each kind that is a finding.

@@ -35,8 +35,6 @@ u = { start = "zeros(N)" }
 heat = "shift(u, 1) - 2 * u + shift(u, -1) + h^2 * lambda * exp(u)"
 [objective]
 J = "h * sum(u)"
-[implicit]
-tolerance = 1e-9 # at 1,000 points κ is 4.6e5: the estimate of the error of u is 3.6e-10
 `
 	for _, c := range []struct {
 		n               int
