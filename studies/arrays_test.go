@@ -1,6 +1,7 @@
 package studies
 
 import (
+	"context"
 	"math"
 	"testing"
 
