@@ -31,7 +31,7 @@ steps = [1, 3]
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := s.Solve(m.Study.Point(0))
+	out, err := s.Solve(context.Background(), m.Study.Point(0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func BenchmarkContractionPoint(b *testing.B) {
 		b.Fatal(err)
 	}
 	for i := 0; b.Loop(); i++ {
-		if _, err := solver.Solve(context.Background(), s.Point(i % s.Sweep.Len())); err != nil {
+		if _, err := solver.Solve(context.Background(), s.Point(i%s.Sweep.Len())); err != nil {
 			b.Fatal(err)
 		}
 	}
