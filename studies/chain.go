@@ -14,9 +14,10 @@ const (
 	binomial    = "binomial"
 	revolve     = "revolve"
 	online      = "online"
+	twoTier     = "two-tier"
 )
 
-var methodNames = []string{storeAll, uniform, uniformTape, binomial, revolve, online}
+var methodNames = []string{storeAll, uniform, uniformTape, binomial, revolve, online, twoTier}
 
 // chain reads the objective of a chain, its controls and its length.
 func (d *decoder) chain() error {
@@ -99,8 +100,39 @@ func (d *decoder) schedule() error {
 	if n != nil && !slices.Contains(s.Methods, binomial) {
 		return d.keyErrorf(n, "only the method %q takes budgets", binomial).hint("add it to the methods, or leave budgets out")
 	}
+	disk := d.tree.child("schedule", "disk")
+	switch wanted := slices.Contains(s.Methods, twoTier); {
+	case wanted && disk == nil:
+		return d.errorf(d.tree.child("schedule", "methods"), "the method %q needs to know the disk", twoTier).
+			hint("for example disk = %s", rules.at("schedule", "disk").example)
+	case !wanted && disk != nil:
+		return d.keyErrorf(disk, "only the method %q takes disk slots", twoTier).hint("add it to the methods, or leave disk out")
+	case wanted:
+		slots, err := d.counts(disk.child("slots"))
+		if err != nil {
+			return err
+		}
+		s.Disk = &Disk{slots[0], disk.child("write").number(), disk.child("read").number()}
+	}
+	s.Repetitions = int(d.setting("schedule", "repetitions").(float64))
+	if n := d.tree.child("schedule", "repetitions"); s.Repetitions > maxRepetitions {
+		return d.errorf(n, "%s is at most %d, found %d", label(n), maxRepetitions, s.Repetitions)
+	}
+	if n := d.tree.child("schedule", "memory"); n != nil {
+		for _, other := range []string{"methods", "slots", "budgets"} {
+			if o := d.tree.child("schedule", other); o != nil {
+				return d.keyErrorf(o, "memory chooses the schedule, and this section has %s too", other).hint("keep one of them")
+			}
+		}
+		text, _ := n.text()
+		s.Memory, _ = parseSize(text)
+		s.Methods = nil
+	}
 	return nil
 }
+
+// maxRepetitions bounds the timed runs of a schedule.
+const maxRepetitions = 1000
 
 // counts reads a whole number above 0, or a list of different ones.
 func (d *decoder) counts(n *node) ([]int, *Error) {

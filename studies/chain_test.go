@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -87,6 +89,11 @@ var badChains = []struct{ name, text string }{
 	{"online with a known end", subChain(`"revolve"`, `"online"`)},
 	{"until is a number", subChain(`steps = "T"`, "steps = \"T\"\nuntil = \"x\"")},
 	{"until has entries", subChain(`steps = "T"`, "steps = \"T\"\nuntil = \"w > x\"")},
+	{"two-tier without a disk", subChain(`"revolve"`, `"two-tier"`)},
+	{"a disk without two-tier", minimalChain + "disk = { slots = 2, write = 2, read = 1 }\n"},
+	{"a disk without a cost", subChain(`"revolve"`, `"two-tier"`) + "disk = { slots = 2, write = 2 }\n"},
+	{"memory and slots", minimalChain + "memory = \"2GiB\"\n"},
+	{"memory without a unit", subChain("methods = [\"store-all\", \"revolve\"]\nslots = [2, 3]", "memory = \"2\"")},
 	{"a name of a control twice", subChain("[controls]", "[controls]\na = {}")},
 }
 
@@ -324,6 +331,83 @@ func TestChainUntil(t *testing.T) {
 	out = solveText(t, subChain(`steps = "T"`, "steps = 30\nuntil = \"x < 0\"", `"revolve"`, `"online"`), 0)
 	if got := number(t, chainRow(t, out.Record), "T"); got != 30 {
 		t.Errorf("T is %v at the limit", got)
+	}
+}
+
+// Snapshots on disk change no bit; where they cannot be written, the row says so, the others stay, and the exit is that of a refusal.
+func TestChainOnDisk(t *testing.T) {
+	text := subChain(`"revolve"`, `"two-tier"`, "T = 9", "T = 60", "[2, 3]", "2") + "disk = { slots = 3, write = 2, read = 1 }\n"
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	out := solveText(t, text, 0)
+	row := out.Record.Rows(results.Schedules)[1]
+	if out.Violated+out.Refused != 0 || row.Fields.Get("gradient_equal") != results.Bool(true) || number(t, row, "disk_writes") == 0 {
+		t.Errorf("%+v", row)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left in the scratch folder: %v, %v", left, err)
+	}
+	t.Setenv("TMPDIR", filepath.Join(dir, "none"))
+	out = solveText(t, text, 0)
+	rows := out.Record.Rows(results.Schedules)
+	if rows[0].Status != "OK" || rows[1].Status != "SCHEDULE_FAILURE" || !strings.Contains(rows[1].Reason, "choose a writable folder") || out.Refused != 1 {
+		t.Errorf("%+v, %d refused", rows, out.Refused)
+	}
+}
+
+// A budget of bytes chooses a schedule that fits, whose gradient is held like any other; what cannot fit is out of budget.
+func TestChainMemory(t *testing.T) {
+	text := subChain("methods = [\"store-all\", \"revolve\"]\nslots = [2, 3]", "memory = \"2kB\"", "T = 9", "T = 500")
+	out := solveText(t, text, 0)
+	var choice *results.Row
+	candidates := 0
+	for _, row := range out.Record.Rows(results.Measurements) {
+		switch row.Fields.Get("kind") {
+		case results.Text(measuredCandidate):
+			candidates++
+		case results.Text(measuredChoice):
+			choice = &row
+		}
+	}
+	if choice == nil || candidates < 3 || len(out.Notes) != 1 || out.Violated+out.Refused != 0 {
+		t.Fatalf("%d candidates, choice %+v, notes %v", candidates, choice, out.Notes)
+	}
+	if bytes := number(t, *choice, "peak_bytes"); bytes > 2000 || bytes > number(t, *choice, "predicted_bytes") {
+		t.Errorf("%v bytes", bytes)
+	}
+	if choice.Fields.Get("gradient_equal") != results.Bool(true) || choice.Fields.Get("certificate") != results.Text(certificateHolds) {
+		t.Errorf("%+v", choice)
+	}
+	out = solveText(t, strings.Replace(text, "2kB", "20B", 1), 0)
+	if row := out.Record.Rows(results.Chain)[0]; row.Status != "OUT_OF_BUDGET" || out.Refused != 1 {
+		t.Errorf("20 bytes: %+v", row)
+	}
+}
+
+// Measured numbers are in the measurements table alone: the other tables of a timed run are those of an untimed one.
+func TestChainRepetitions(t *testing.T) {
+	plain, timed := solveText(t, minimalChain, 0), solveText(t, minimalChain+"repetitions = 3\n", 0)
+	for _, table := range []string{results.Chain, results.Schedules} {
+		if diff := cmp.Diff(plain.Record.Rows(table), timed.Record.Rows(table), cmp.AllowUnexported(results.Value{})); diff != "" {
+			t.Errorf("%s: %s", table, diff)
+		}
+	}
+	runs := 0
+	for _, row := range timed.Record.Rows(results.Measurements) {
+		switch row.Fields.Get("kind") {
+		case results.Text(measuredRun):
+			runs++
+			if number(t, row, "wall_s") <= 0 || number(t, row, "wall_s") < number(t, row, "wall_min_s") || number(t, row, "repetitions") != 3 {
+				t.Errorf("%+v", row)
+			}
+		case results.Text(measuredCosts):
+			if number(t, row, "advance_s") <= 0 || number(t, row, "record_s") <= 0 {
+				t.Errorf("%+v", row)
+			}
+		}
+	}
+	if runs != 3 {
+		t.Errorf("%d runs are measured, want 3", runs)
 	}
 }
 

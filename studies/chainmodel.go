@@ -191,6 +191,7 @@ func (m *Model) controlValues(chain *program.Chain, p Point, steps int) ([][]flo
 type trial struct {
 	method        string
 	slots, budget int // 0 and −1 where the method has none
+	disk          *Disk
 }
 
 // trials lists the runs in the order of the file.
@@ -199,18 +200,18 @@ func (s *Schedule) trials() []trial {
 	for _, method := range s.Methods {
 		switch {
 		case method == storeAll:
-			list = append(list, trial{method, 0, -1})
+			list = append(list, trial{method, 0, -1, nil})
 			continue
 		case method == binomial && len(s.Budgets) > 0:
 			for _, slots := range s.Slots {
 				for _, budget := range s.Budgets {
-					list = append(list, trial{method, slots, budget})
+					list = append(list, trial{method, slots, budget, nil})
 				}
 			}
 			continue
 		}
 		for _, slots := range s.Slots {
-			list = append(list, trial{method, slots, -1})
+			list = append(list, trial{method, slots, -1, s.Disk})
 		}
 	}
 	return list
@@ -227,6 +228,8 @@ func (c trial) schedule(steps int) (schedule.Schedule, error) {
 		return schedule.NewUniformTape(steps, c.slots)
 	case binomial:
 		return schedule.NewBinomial(steps, c.slots, c.budget)
+	case twoTier:
+		return schedule.NewTwoTier(steps, c.slots, c.disk.Slots, schedule.Costs{Advance: 1, DiskWrite: c.disk.Write, DiskRead: c.disk.Read})
 	case online:
 		return schedule.NewOnline(steps, c.slots)
 	}

@@ -22,7 +22,7 @@ type chainSolver struct {
 	tangent *program.Chain // of (x, ẋ), forward only
 }
 
-// sweepMemory bounds the buffers of one sweep.
+// sweepMemory bounds the buffers of one sweep, unless the study does.
 const sweepMemory = 4 << 30
 
 // maxHashes bounds the states that a sweep compares at each visit.
@@ -117,7 +117,7 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p Point) error {
 			return err
 		}
 	}
-	return nil
+	return c.measure(ctx, out, value, first)
 }
 
 // forward evaluates the chain without derivatives: its status is that of the chain. Of a chain whose end is a condition, it finds T.
@@ -191,25 +191,36 @@ func (c *chainPoint) references(ctx context.Context) (first, second *swept, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	var list []schedule.Schedule
-	if c.need(all) <= sweepMemory {
-		list = append(list, all)
-	}
-	root := max(1, int(math.Sqrt(float64(c.steps))))
-	tape, err := schedule.NewUniformTape(c.steps, root)
+	tape, err := schedule.NewUniformTape(c.steps, max(1, int(math.Sqrt(float64(c.steps)))))
 	if err != nil {
 		return nil, nil, err
 	}
-	optimal, err := schedule.NewRevolve(c.steps, 20)
-	if err != nil {
-		return nil, nil, err
+	list := []schedule.Schedule{all, tape}
+	for slots := 20; slots > 0; slots -= 3 { // the last of 2 slots
+		optimal, err := schedule.NewRevolve(c.steps, slots)
+		if err != nil {
+			return nil, nil, err
+		}
+		list = append(list, optimal)
 	}
-	list = append(list, tape, optimal)
+	list = slices.DeleteFunc(list, func(s schedule.Schedule) bool { return c.need(s) > c.memory() })
+	if len(list) < 2 {
+		return nil, nil, &graph.Failure{Status: graph.OutOfBudget,
+			Reason: fmt.Sprintf("a state has %d bytes and a tape %d: no schedule of two slots fits the memory of %d bytes", 8*len(c.start), 8*c.chain.TapeLen(1), c.memory())}
+	}
 	if first, err = c.sweep(ctx, list[0]); err != nil {
 		return nil, nil, err
 	}
 	second, err = c.sweep(ctx, list[1])
 	return first, second, err
+}
+
+// memory is the most bytes of a sweep.
+func (c *chainPoint) memory() int64 {
+	if m := c.Study.Chain.Schedule.Memory; m > 0 {
+		return m
+	}
+	return sweepMemory
 }
 
 // need returns the bytes of snapshots and tapes of a schedule, whose length an online one does not know.
@@ -226,8 +237,14 @@ func (c *chainPoint) need(s schedule.Schedule) int64 {
 
 // sweep reverses the chain by a schedule.
 func (c *chainPoint) sweep(ctx context.Context, s schedule.Schedule) (*swept, error) {
-	settings := schedule.Settings{Fidelity: 1 + c.steps/maxHashes}
-	r, err := schedule.NewRunner(c.chain, s, settings)
+	store, err := c.store(s)
+	if err != nil {
+		return nil, err
+	}
+	if store != nil {
+		defer store.Close()
+	}
+	r, err := schedule.NewRunner(c.chain, s, schedule.Settings{Store: store, Fidelity: 1 + c.steps/maxHashes})
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +256,7 @@ func (c *chainPoint) sweep(ctx context.Context, s schedule.Schedule) (*swept, er
 	}
 	out := &swept{schedule: s}
 	if out.result, err = r.Run(ctx, sweep); err != nil {
-		return out, stepError(err)
+		return out, c.refusal(ctx, err)
 	}
 	if err := c.chain.Finish(bar); err != nil {
 		return out, prefix("before the first step", err)
@@ -257,6 +274,29 @@ func (c *chainPoint) sweep(ctx context.Context, s schedule.Schedule) (*swept, er
 		out.gradient = append(out.gradient, c.chain.ControlBar(i)...)
 	}
 	return out, nil
+}
+
+// store makes the scratch file of a schedule with disk slots, or nil.
+func (c *chainPoint) store(s schedule.Schedule) (schedule.Store, error) {
+	if s.Limits().Disk == 0 {
+		return nil, nil
+	}
+	store, err := schedule.NewFileStore("", len(c.start))
+	if err != nil {
+		return nil, &graph.Failure{Status: graph.ScheduleFailure, Reason: err.Error()}
+	}
+	return store, nil
+}
+
+// refusal names the step of an error, and makes a refusal of what the scratch file could not do.
+func (c *chainPoint) refusal(ctx context.Context, err error) error {
+	var differs *schedule.FidelityError
+	var failure *graph.Failure
+	var action *schedule.ActionError
+	if ctx.Err() != nil || errors.As(err, &differs) || errors.As(err, &failure) || errors.As(err, &action) || errors.Is(err, schedule.ErrInput) {
+		return stepError(err)
+	}
+	return &graph.Failure{Status: graph.ScheduleFailure, Reason: err.Error()}
 }
 
 // trial runs one schedule of the matrix and holds it to its certificate and to the reference.
@@ -292,33 +332,36 @@ func (c *chainPoint) trial(ctx context.Context, out *Outcome, t trial, value flo
 			err = restoring
 		}
 	}
-	var differs *schedule.FidelityError
-	verdict := ""
-	if errors.As(err, &differs) {
-		verdict, err = differs.Error(), nil
+	reference := first
+	if err == nil && t.method == first.schedule.Name() && s.Limits() == first.schedule.Limits() {
+		reference = second
 	}
-	ending, failure := endingOf(err)
-	if failure != nil {
+	if _, failure := c.judged(&row, got, reference, value, err); failure != nil {
 		return failure
-	}
-	row.Ending = ending
-	if err == nil && verdict == "" {
-		reference := first
-		if t.method == first.schedule.Name() && s.Limits() == first.schedule.Limits() {
-			reference = second
-		}
-		verdict = c.putCounts(f, got, reference, value)
-	}
-	if err == nil {
-		f.Set("certificate", results.Text(certificateHolds))
-		if verdict != "" {
-			f.Set("certificate", results.Text(certificateViolated))
-			row.Reason = verdict
-		}
 	}
 	out.Record.Add(results.Schedules, row)
 	out.judgeSchedule(c.Study, row)
 	return nil
+}
+
+// judged completes the row of a run: its ending, its counts, and whether all holds that should; if not, it says what.
+func (c *chainPoint) judged(row *results.Row, got, reference *swept, value float64, err error) (violated string, failure error) {
+	var differs *schedule.FidelityError
+	if errors.As(err, &differs) {
+		violated, err = differs.Error(), nil
+	}
+	if row.Ending, failure = endingOf(err); failure != nil || err != nil {
+		return "", failure
+	}
+	if violated == "" {
+		violated = c.putCounts(&row.Fields, got, reference, value)
+	}
+	row.Fields.Set("certificate", results.Text(certificateHolds))
+	if violated != "" {
+		row.Fields.Set("certificate", results.Text(certificateViolated))
+		row.Reason = violated
+	}
+	return violated, nil
 }
 
 const (
@@ -349,9 +392,9 @@ func (c *chainPoint) relimit(steps int) error {
 
 // try is sweep, unless its buffers are out of bounds.
 func (c *chainPoint) try(ctx context.Context, s schedule.Schedule) (*swept, error) {
-	if need := c.need(s); need > sweepMemory {
+	if need := c.need(s); need > c.memory() {
 		return nil, &graph.Failure{Status: graph.OutOfBudget,
-			Reason: fmt.Sprintf("%s needs %d bytes, and the most is %d: fewer slots or another method need less", s.Name(), need, int64(sweepMemory))}
+			Reason: fmt.Sprintf("%s needs %d bytes, and the most is %d: fewer slots or another method need less", s.Name(), need, c.memory())}
 	}
 	return c.sweep(ctx, s)
 }
@@ -400,6 +443,11 @@ func (c *chainPoint) putCounts(f *results.Fields, got, reference *swept, value f
 		{Column: "record_bytes", Value: results.Int(bytes.Records)},
 	} {
 		f.Set(field.Column, field.Value)
+	}
+	if limits.Disk > 0 {
+		f.Set("disk_writes", results.Int(counts.DiskWrites))
+		f.Set("disk_reads", results.Int(counts.DiskReads))
+		f.Set("peak_disk", results.Int(counts.PeakDisk))
 	}
 	if o, ok := got.schedule.(*schedule.Online); ok {
 		_, optimal := o.Regret()

@@ -34,7 +34,7 @@ type Summary struct {
 	// Refused, Unexpected and Violated count rows; see Outcome.
 	Refused, Unexpected, Violated int
 	Warnings                      []string // findings, each once
-	Notes                         []string // what happened to an earlier run's records
+	Notes                         []string // what happened to an earlier run's records, and what was chosen
 }
 
 // Run computes the points of a study that its folder does not have yet, records each as it is done,
@@ -191,6 +191,7 @@ func (s *Summary) note(o *Outcome) {
 	s.Unexpected += o.Unexpected
 	s.Violated += o.Violated
 	s.Warnings = append(s.Warnings, o.Warnings...)
+	s.Notes = append(s.Notes, o.Notes...)
 }
 
 // recount reads from a record what its computation counted.
@@ -204,6 +205,11 @@ func (s *Summary) recount(study *Study, r *results.Record) {
 	}
 	for _, row := range r.Rows(results.Schedules) {
 		out.judgeSchedule(study, row)
+	}
+	for _, row := range r.Rows(results.Measurements) {
+		if row.Fields.Get("kind") == results.Text(measuredChoice) {
+			out.judgeSchedule(study, row)
+		}
 	}
 	for _, row := range r.Rows(results.Iterates) {
 		if row.Status != string(graph.IteratesDifferentiated) {

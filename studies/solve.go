@@ -117,6 +117,8 @@ type Outcome struct {
 	Refused, Unexpected, Violated int
 	// Warnings are findings that the reader should see.
 	Warnings []string
+	// Notes say what was chosen for the reader.
+	Notes []string
 }
 
 // Solve computes one point. What goes wrong with its mathematics is a row with a status; the error

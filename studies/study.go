@@ -112,8 +112,19 @@ type Schedule struct {
 	Methods []string `json:"methods"`
 	Slots   []int    `json:"slots"`
 	Budgets []int    `json:"budgets"` // empty: the least
+	Disk    *Disk    `json:"disk"`    // of two-tier
+	Memory  int64    `json:"memory"`  // bytes, instead of methods; 0: none
+	// Repetitions is how often each schedule runs again, to be measured.
+	Repetitions int `json:"repetitions"`
 
 	budgetsAt Place
+}
+
+// Disk is what a two-tier schedule knows of the disk; costs are in steps.
+type Disk struct {
+	Slots int     `json:"slots"`
+	Write float64 `json:"write"`
+	Read  float64 `json:"read"`
 }
 
 // Formula is the text of a formula and its place in the file. A number that was written without
