@@ -75,7 +75,7 @@ func (r *Run) WritePlots(dir string, formats ...Format) error {
 			}
 		}
 	}
-	for _, prefix := range []string{iteratesFigure, sensitivityFigure} {
+	for _, prefix := range []string{iteratesFigure, sensitivityFigure, replaysFigure, memoryFigure, timeFigure, streamFigure} {
 		old, err := filepath.Glob(filepath.Join(dir, prefix+"*"))
 		if err != nil {
 			return err
@@ -93,13 +93,13 @@ func (r *Run) WritePlots(dir string, formats ...Format) error {
 }
 
 // Figures plots what the run has: the errors of the iterates against K, and each objective with its derivative
-// against each swept number.
+// against each swept number; of a chain also what its schedules did.
 func (r *Run) Figures() []*Figure {
 	var figures []*Figure
 	if f := r.iteratesPlot(); f != nil {
 		figures = append(figures, f)
 	}
-	return append(figures, r.sensitivityPlots()...)
+	return append(append(figures, r.schedulePlots()...), r.sensitivityPlots()...)
 }
 
 const (

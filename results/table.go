@@ -13,6 +13,7 @@ const (
 	Iterates      = "iterates"      // derivatives of the K-step map, their errors and bounds
 	Chain         = "chain"         // the value and gradient of a chain
 	Schedules     = "schedules"     // what each checkpoint schedule did
+	Theory        = "theory"        // the replays of the schedules by formula, over a range of slots
 	Program       = "program"       // the outputs of a program and its transformations
 	Measurements  = "measurements"  // times and memory: all that differs from run to run
 )
@@ -36,7 +37,11 @@ var schemas = []schema{
 	{Chain, []string{dynamic}, nil},
 	{Schedules, []string{"method", "T", "slots", "budget", "first_pass", "later_replays", "replays", "replays_predicted",
 		"records", "writes", "reads", "max_step_replays", "peak_slots", "peak_bytes", "bound_bytes", "value",
-		"gradient_norm", "gradient_equal", dynamic}, nil},
+		"gradient_norm", "gradient_equal", dynamic, "certificate", "compared_with", "snapshot_bytes", "state_bytes", "tape_bytes",
+		"cotangent_bytes", "work_bytes", "output_bytes", "record_bytes"},
+		[]string{"output_bytes", "work_bytes", "state_bytes", "cotangent_bytes", "record_bytes", "tape_bytes", "snapshot_bytes", "compared_with",
+			"first_pass", "later_replays", "records", "gradient_norm", "value", "reads", "writes", "max_step_replays", "bound_bytes", "replays_predicted"}},
+	{Theory, []string{"method", "T", "slots", "replays", dynamic}, nil},
 	{Program, []string{dynamic}, nil},
 	{Measurements, []string{dynamic}, nil},
 }

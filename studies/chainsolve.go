@@ -117,6 +117,7 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p Point) error {
 			return err
 		}
 	}
+	c.putTheory(out.Record)
 	return c.measure(ctx, out, value, first)
 }
 
@@ -341,6 +342,9 @@ func (c *chainPoint) trial(ctx context.Context, out *Outcome, t trial, value flo
 	}
 	out.Record.Add(results.Schedules, row)
 	out.judgeSchedule(c.Study, row)
+	if row.Status == string(graph.OK) {
+		c.putPicture(out.Record, t, s)
+	}
 	return nil
 }
 
