@@ -21,10 +21,13 @@ type transition struct {
 	back   *task // residuals, cotangents of y ↦ those of the active shared values, x and the reads
 	pull   *task // θ and constants, cotangents of the active shared values ↦ those of θ
 
-	pieces  []piece // of the tape, by residual
+	pieces  []piece // by residual
+	moving  []int   // those that are no part of the tape and differ from step to step
 	tapeLen int
-	nstatic int // residuals' and inputs' static values of record
-	active  int // shared values that depend on θ
+	written *float64 // the tape to which record's outputs point
+	read    *float64 // the tape to which back's inputs point
+	nstatic int      // residuals' and inputs' static values of record
+	active  int      // shared values that depend on θ
 	params  int
 
 	shared   [][]float64 // cotangents of the active shared values, summed over the steps
@@ -115,8 +118,10 @@ func newTransition(p *graph.Program, dims Dims, reads []read, withIndex, derivat
 		case int(v) < t.nstatic:
 			t.pieces = append(t.pieces, piece{kind: isStatic, at: int(v)})
 		case at >= 0 && at < len(reads):
+			t.moving = append(t.moving, len(t.pieces))
 			t.pieces = append(t.pieces, piece{kind: isRead, at: at})
 		case withIndex && at == len(reads):
+			t.moving = append(t.moving, len(t.pieces))
 			t.pieces = append(t.pieces, piece{kind: isIndexed})
 		default:
 			outputs = append(outputs, v)
@@ -234,12 +239,15 @@ func (t *transition) holds(j int, x []float64) (bool, error) {
 func (t *transition) tape(j int, x, y, tape []float64) error {
 	t.bind(t.record.in[t.nstatic:], j, x)
 	floats(t.record.out, t.after, y)
-	k := len(t.after)
-	for _, q := range t.pieces {
-		if q.kind == onTape {
-			t.record.out[k] = q.on(tape)
-			k++
+	if at := unsafe.SliceData(tape); at != t.written {
+		k := len(t.after)
+		for i := range t.pieces {
+			if q := &t.pieces[i]; q.kind == onTape {
+				t.record.out[k] = q.on(tape)
+				k++
+			}
 		}
+		t.written = at
 	}
 	return t.record.run()
 }
@@ -256,13 +264,18 @@ func (q *piece) on(tape []float64) exec.Buffer {
 // reverse sets before to the cotangent of x, and adds to those of the shared values and the controls.
 func (t *transition) reverse(j int, tape, after, before []float64) error {
 	in, out := t.back.in, t.back.out
-	for i := range t.pieces {
-		switch q := &t.pieces[i]; q.kind {
-		case onTape:
-			in[i] = q.on(tape)
-		case isRead:
+	if at := unsafe.SliceData(tape); at != t.read {
+		for i := range t.pieces {
+			if q := &t.pieces[i]; q.kind == onTape {
+				in[i] = q.on(tape)
+			}
+		}
+		t.read = at
+	}
+	for _, i := range t.moving {
+		if q := &t.pieces[i]; q.kind == isRead {
 			in[i].F = t.entry(t.controls, q.at, j)
-		case isIndexed:
+		} else {
 			t.index[0] = int64(j)
 			in[i].I = t.index
 		}
