@@ -238,6 +238,58 @@ func tile(rows, k int, a []float64, ai, ak int, b []float64, bk int, c []float64
 }
 
 //go:noescape
+func expAVX2(d, a *float64, n int)
+
+//go:noescape
+func tanhAVX2(d, a *float64, n int)
+
+//go:noescape
+func sech2AVX2(d, a *float64, n int)
+
+//go:noescape
+func logisticAVX2(d, a *float64, n int)
+
+//go:noescape
+func expAVX512(d, a *float64, n int)
+
+//go:noescape
+func tanhAVX512(d, a *float64, n int)
+
+//go:noescape
+func sech2AVX512(d, a *float64, n int)
+
+//go:noescape
+func logisticAVX512(d, a *float64, n int)
+
+// elementary computes op.Unary of each entry.
+func elementary(code opcode, f func(float64) float64, d, a []float64) {
+	done := 0
+	if lanes := [...]int{0, 4, 8}[level]; lanes > 0 && len(a) >= lanes {
+		done = len(a) / lanes * lanes
+		d, a := &d[:len(a)][0], &a[0]
+		switch {
+		case code == kExp && level == 2:
+			expAVX512(d, a, done)
+		case code == kExp:
+			expAVX2(d, a, done)
+		case code == kTanh && level == 2:
+			tanhAVX512(d, a, done)
+		case code == kTanh:
+			tanhAVX2(d, a, done)
+		case code == kSech2 && level == 2:
+			sech2AVX512(d, a, done)
+		case code == kSech2:
+			sech2AVX2(d, a, done)
+		case code == kLogistic && level == 2:
+			logisticAVX512(d, a, done)
+		case code == kLogistic:
+			logisticAVX2(d, a, done)
+		}
+	}
+	elementaryGo(f, d[done:], a[done:])
+}
+
+//go:noescape
 func rowDots4AVX2(blocks int, a *float64, ai uintptr, x, sums *float64)
 
 //go:noescape

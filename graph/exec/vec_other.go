@@ -24,6 +24,8 @@ func tile(rows, k int, a []float64, ai, ak int, b []float64, bk int, c []float64
 	panic("exec: there are no tiles on this machine")
 }
 
+func elementary(_ opcode, f func(float64) float64, d, a []float64) { elementaryGo(f, d, a) }
+
 func dotRows(sums *[16]float64, rows int, a []float64, ai int, x []float64) (done, columns int) {
 	return 0, 0
 }
