@@ -162,7 +162,7 @@ func check(n *graph.Node, in []graph.Type) (opcode, bool) {
 		return kCheckZero, differentiated
 	case op.Asin, op.Acos:
 		return kCheckUnit, differentiated
-	case op.Pow, op.Hypot:
+	case op.Pow, op.Hypot, op.Round:
 		return kCheck, differentiated
 	case op.Abs, op.Sign:
 		return kCheckZero, differentiated
@@ -188,7 +188,7 @@ func createsNonFinite(n *graph.Node) bool {
 		return false
 	}
 	switch n.Op {
-	case op.Abs, op.Sign, op.Min, op.Max, op.Clamp, op.Sqrt, op.Gather, op.Convert:
+	case op.Abs, op.Sign, op.Min, op.Max, op.Clamp, op.Round, op.Sqrt, op.Gather, op.Convert:
 		return n.Op == op.Sqrt
 	}
 	return true
