@@ -39,7 +39,8 @@ func main() {
 		sumRow(s)
 		elementary(s)
 		for rows := 1; rows <= s.n; rows *= 2 {
-			tile(s, rows)
+			tile(s, rows, 1)
+			tile(s, rows, 2)
 		}
 	}
 	rowDots(1)
@@ -175,41 +176,49 @@ func sumRow(s set) {
 	p("\tVZEROUPPER\n\tRET\n")
 }
 
-// tile accumulates rows × 2 vectors of a matrix product over the inner index in order.
-func tile(s set, rows int) {
-	p("// func tile%d%s(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)", rows, s.name)
-	p("TEXT ·tile%d%s(SB), NOSPLIT, $0-65", rows, s.name)
+// tile accumulates rows × vectors of a matrix product over the inner index in order.
+func tile(s set, rows, vectors int) {
+	name := fmt.Sprintf("tile%dx%d%s", rows, vectors, s.name)
+	p("// func %s(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)", name)
+	p("TEXT ·%s(SB), NOSPLIT, $0-65", name)
 	p("\tMOVQ k+0(FP), CX\n\tMOVQ a+8(FP), SI\n\tMOVQ ai+16(FP), R8\n\tMOVQ ak+24(FP), R9")
 	p("\tMOVQ b+32(FP), DX\n\tMOVQ bk+40(FP), R10\n\tMOVQ c+48(FP), DI\n\tMOVQ ldc+56(FP), R11")
 	p("\tLEAQ (R8)(R8*2), R12")
 	p("\tLEAQ (SI)(R8*4), R13")
-	addr := func(row int) string {
+	address := func(row int) string {
 		base := "SI"
 		if row >= 4 {
 			base = "R13"
 		}
 		return []string{"(" + base + ")", "(" + base + ")(R8*1)", "(" + base + ")(R8*2)", "(" + base + ")(R12*1)"}[row%4]
 	}
-	// c rows are walked with one pointer
+	sum := func(row, v int) string { return s.r(vectors*row + v) }
+	b0 := vectors * rows
+	a0, t0 := b0+vectors, b0+vectors+1
 	p("\tMOVBLZX load+64(FP), AX\n\tTESTB AX, AX\n\tJE zero")
 	p("\tMOVQ DI, BX")
 	for r := range rows {
-		p("\tVMOVUPD (BX), %s\n\tVMOVUPD %d(BX), %s\n\tADDQ R11, BX", s.r(2*r), 8*s.n, s.r(2*r+1))
+		for v := range vectors {
+			p("\tVMOVUPD %d(BX), %s", 8*s.n*v, sum(r, v))
+		}
+		p("\tADDQ R11, BX")
 	}
 	p("\tJMP loop\nzero:")
-	for r := range 2 * rows {
+	for r := range vectors * rows {
 		p("\tVXORPD %s, %s, %s", s.r(r), s.r(r), s.r(r))
 	}
-	b0, a, t0 := 2*rows, 2*rows+2, 2*rows+3
-	if rows == 1 {
-		b0, a, t0 = 2, 4, 5
-	}
 	p("loop:\n\tTESTQ CX, CX\n\tJE done")
-	p("\tVMOVUPD (DX), %s\n\tVMOVUPD %d(DX), %s", s.r(b0), 8*s.n, s.r(b0+1))
+	for v := range vectors {
+		p("\tVMOVUPD %d(DX), %s", 8*s.n*v, s.r(b0+v))
+	}
 	for r := range rows {
-		p("\tVBROADCASTSD %s, %s", addr(r), s.r(a))
-		p("\tVMULPD %s, %s, %s\n\tVMULPD %s, %s, %s", s.r(b0), s.r(a), s.r(t0), s.r(b0+1), s.r(a), s.r(t0+1))
-		p("\tVADDPD %s, %s, %s\n\tVADDPD %s, %s, %s", s.r(t0), s.r(2*r), s.r(2*r), s.r(t0+1), s.r(2*r+1), s.r(2*r+1))
+		p("\tVBROADCASTSD %s, %s", address(r), s.r(a0))
+		for v := range vectors {
+			p("\tVMULPD %s, %s, %s", s.r(b0+v), s.r(a0), s.r(t0+v))
+		}
+		for v := range vectors {
+			p("\tVADDPD %s, %s, %s", s.r(t0+v), sum(r, v), sum(r, v))
+		}
 	}
 	p("\tADDQ R9, SI")
 	if rows > 4 {
@@ -217,7 +226,10 @@ func tile(s set, rows int) {
 	}
 	p("\tADDQ R10, DX\n\tDECQ CX\n\tJMP loop\ndone:")
 	for r := range rows {
-		p("\tVMOVUPD %s, (DI)\n\tVMOVUPD %s, %d(DI)\n\tADDQ R11, DI", s.r(2*r), s.r(2*r+1), 8*s.n)
+		for v := range vectors {
+			p("\tVMOVUPD %s, %d(DI)", sum(r, v), 8*s.n*v)
+		}
+		p("\tADDQ R11, DI")
 	}
 	p("\tVZEROUPPER\n\tRET\n")
 }

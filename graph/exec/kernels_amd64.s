@@ -1239,8 +1239,8 @@ done:
 	VZEROUPPER
 	RET
 
-// func tile1AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
-TEXT ·tile1AVX2(SB), NOSPLIT, $0-65
+// func tile1x1AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+TEXT ·tile1x1AVX2(SB), NOSPLIT, $0-65
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ ai+16(FP), R8
@@ -1255,7 +1255,45 @@ TEXT ·tile1AVX2(SB), NOSPLIT, $0-65
 	TESTB AX, AX
 	JE zero
 	MOVQ DI, BX
-	VMOVUPD (BX), Y0
+	VMOVUPD 0(BX), Y0
+	ADDQ R11, BX
+	JMP loop
+zero:
+	VXORPD Y0, Y0, Y0
+loop:
+	TESTQ CX, CX
+	JE done
+	VMOVUPD 0(DX), Y1
+	VBROADCASTSD (SI), Y2
+	VMULPD Y1, Y2, Y3
+	VADDPD Y3, Y0, Y0
+	ADDQ R9, SI
+	ADDQ R10, DX
+	DECQ CX
+	JMP loop
+done:
+	VMOVUPD Y0, 0(DI)
+	ADDQ R11, DI
+	VZEROUPPER
+	RET
+
+// func tile1x2AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+TEXT ·tile1x2AVX2(SB), NOSPLIT, $0-65
+	MOVQ k+0(FP), CX
+	MOVQ a+8(FP), SI
+	MOVQ ai+16(FP), R8
+	MOVQ ak+24(FP), R9
+	MOVQ b+32(FP), DX
+	MOVQ bk+40(FP), R10
+	MOVQ c+48(FP), DI
+	MOVQ ldc+56(FP), R11
+	LEAQ (R8)(R8*2), R12
+	LEAQ (SI)(R8*4), R13
+	MOVBLZX load+64(FP), AX
+	TESTB AX, AX
+	JE zero
+	MOVQ DI, BX
+	VMOVUPD 0(BX), Y0
 	VMOVUPD 32(BX), Y1
 	ADDQ R11, BX
 	JMP loop
@@ -1265,7 +1303,7 @@ zero:
 loop:
 	TESTQ CX, CX
 	JE done
-	VMOVUPD (DX), Y2
+	VMOVUPD 0(DX), Y2
 	VMOVUPD 32(DX), Y3
 	VBROADCASTSD (SI), Y4
 	VMULPD Y2, Y4, Y5
@@ -1277,14 +1315,14 @@ loop:
 	DECQ CX
 	JMP loop
 done:
-	VMOVUPD Y0, (DI)
+	VMOVUPD Y0, 0(DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ R11, DI
 	VZEROUPPER
 	RET
 
-// func tile2AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
-TEXT ·tile2AVX2(SB), NOSPLIT, $0-65
+// func tile2x1AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+TEXT ·tile2x1AVX2(SB), NOSPLIT, $0-65
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ ai+16(FP), R8
@@ -1299,10 +1337,56 @@ TEXT ·tile2AVX2(SB), NOSPLIT, $0-65
 	TESTB AX, AX
 	JE zero
 	MOVQ DI, BX
-	VMOVUPD (BX), Y0
+	VMOVUPD 0(BX), Y0
+	ADDQ R11, BX
+	VMOVUPD 0(BX), Y1
+	ADDQ R11, BX
+	JMP loop
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+loop:
+	TESTQ CX, CX
+	JE done
+	VMOVUPD 0(DX), Y2
+	VBROADCASTSD (SI), Y3
+	VMULPD Y2, Y3, Y4
+	VADDPD Y4, Y0, Y0
+	VBROADCASTSD (SI)(R8*1), Y3
+	VMULPD Y2, Y3, Y4
+	VADDPD Y4, Y1, Y1
+	ADDQ R9, SI
+	ADDQ R10, DX
+	DECQ CX
+	JMP loop
+done:
+	VMOVUPD Y0, 0(DI)
+	ADDQ R11, DI
+	VMOVUPD Y1, 0(DI)
+	ADDQ R11, DI
+	VZEROUPPER
+	RET
+
+// func tile2x2AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+TEXT ·tile2x2AVX2(SB), NOSPLIT, $0-65
+	MOVQ k+0(FP), CX
+	MOVQ a+8(FP), SI
+	MOVQ ai+16(FP), R8
+	MOVQ ak+24(FP), R9
+	MOVQ b+32(FP), DX
+	MOVQ bk+40(FP), R10
+	MOVQ c+48(FP), DI
+	MOVQ ldc+56(FP), R11
+	LEAQ (R8)(R8*2), R12
+	LEAQ (SI)(R8*4), R13
+	MOVBLZX load+64(FP), AX
+	TESTB AX, AX
+	JE zero
+	MOVQ DI, BX
+	VMOVUPD 0(BX), Y0
 	VMOVUPD 32(BX), Y1
 	ADDQ R11, BX
-	VMOVUPD (BX), Y2
+	VMOVUPD 0(BX), Y2
 	VMOVUPD 32(BX), Y3
 	ADDQ R11, BX
 	JMP loop
@@ -1314,7 +1398,7 @@ zero:
 loop:
 	TESTQ CX, CX
 	JE done
-	VMOVUPD (DX), Y4
+	VMOVUPD 0(DX), Y4
 	VMOVUPD 32(DX), Y5
 	VBROADCASTSD (SI), Y6
 	VMULPD Y4, Y6, Y7
@@ -1331,17 +1415,17 @@ loop:
 	DECQ CX
 	JMP loop
 done:
-	VMOVUPD Y0, (DI)
+	VMOVUPD Y0, 0(DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ R11, DI
-	VMOVUPD Y2, (DI)
+	VMOVUPD Y2, 0(DI)
 	VMOVUPD Y3, 32(DI)
 	ADDQ R11, DI
 	VZEROUPPER
 	RET
 
-// func tile4AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
-TEXT ·tile4AVX2(SB), NOSPLIT, $0-65
+// func tile4x1AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+TEXT ·tile4x1AVX2(SB), NOSPLIT, $0-65
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ ai+16(FP), R8
@@ -1356,16 +1440,78 @@ TEXT ·tile4AVX2(SB), NOSPLIT, $0-65
 	TESTB AX, AX
 	JE zero
 	MOVQ DI, BX
-	VMOVUPD (BX), Y0
+	VMOVUPD 0(BX), Y0
+	ADDQ R11, BX
+	VMOVUPD 0(BX), Y1
+	ADDQ R11, BX
+	VMOVUPD 0(BX), Y2
+	ADDQ R11, BX
+	VMOVUPD 0(BX), Y3
+	ADDQ R11, BX
+	JMP loop
+zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+loop:
+	TESTQ CX, CX
+	JE done
+	VMOVUPD 0(DX), Y4
+	VBROADCASTSD (SI), Y5
+	VMULPD Y4, Y5, Y6
+	VADDPD Y6, Y0, Y0
+	VBROADCASTSD (SI)(R8*1), Y5
+	VMULPD Y4, Y5, Y6
+	VADDPD Y6, Y1, Y1
+	VBROADCASTSD (SI)(R8*2), Y5
+	VMULPD Y4, Y5, Y6
+	VADDPD Y6, Y2, Y2
+	VBROADCASTSD (SI)(R12*1), Y5
+	VMULPD Y4, Y5, Y6
+	VADDPD Y6, Y3, Y3
+	ADDQ R9, SI
+	ADDQ R10, DX
+	DECQ CX
+	JMP loop
+done:
+	VMOVUPD Y0, 0(DI)
+	ADDQ R11, DI
+	VMOVUPD Y1, 0(DI)
+	ADDQ R11, DI
+	VMOVUPD Y2, 0(DI)
+	ADDQ R11, DI
+	VMOVUPD Y3, 0(DI)
+	ADDQ R11, DI
+	VZEROUPPER
+	RET
+
+// func tile4x2AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+TEXT ·tile4x2AVX2(SB), NOSPLIT, $0-65
+	MOVQ k+0(FP), CX
+	MOVQ a+8(FP), SI
+	MOVQ ai+16(FP), R8
+	MOVQ ak+24(FP), R9
+	MOVQ b+32(FP), DX
+	MOVQ bk+40(FP), R10
+	MOVQ c+48(FP), DI
+	MOVQ ldc+56(FP), R11
+	LEAQ (R8)(R8*2), R12
+	LEAQ (SI)(R8*4), R13
+	MOVBLZX load+64(FP), AX
+	TESTB AX, AX
+	JE zero
+	MOVQ DI, BX
+	VMOVUPD 0(BX), Y0
 	VMOVUPD 32(BX), Y1
 	ADDQ R11, BX
-	VMOVUPD (BX), Y2
+	VMOVUPD 0(BX), Y2
 	VMOVUPD 32(BX), Y3
 	ADDQ R11, BX
-	VMOVUPD (BX), Y4
+	VMOVUPD 0(BX), Y4
 	VMOVUPD 32(BX), Y5
 	ADDQ R11, BX
-	VMOVUPD (BX), Y6
+	VMOVUPD 0(BX), Y6
 	VMOVUPD 32(BX), Y7
 	ADDQ R11, BX
 	JMP loop
@@ -1381,7 +1527,7 @@ zero:
 loop:
 	TESTQ CX, CX
 	JE done
-	VMOVUPD (DX), Y8
+	VMOVUPD 0(DX), Y8
 	VMOVUPD 32(DX), Y9
 	VBROADCASTSD (SI), Y10
 	VMULPD Y8, Y10, Y11
@@ -1408,16 +1554,16 @@ loop:
 	DECQ CX
 	JMP loop
 done:
-	VMOVUPD Y0, (DI)
+	VMOVUPD Y0, 0(DI)
 	VMOVUPD Y1, 32(DI)
 	ADDQ R11, DI
-	VMOVUPD Y2, (DI)
+	VMOVUPD Y2, 0(DI)
 	VMOVUPD Y3, 32(DI)
 	ADDQ R11, DI
-	VMOVUPD Y4, (DI)
+	VMOVUPD Y4, 0(DI)
 	VMOVUPD Y5, 32(DI)
 	ADDQ R11, DI
-	VMOVUPD Y6, (DI)
+	VMOVUPD Y6, 0(DI)
 	VMOVUPD Y7, 32(DI)
 	ADDQ R11, DI
 	VZEROUPPER
@@ -2606,8 +2752,8 @@ done:
 	VZEROUPPER
 	RET
 
-// func tile1AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
-TEXT ·tile1AVX512(SB), NOSPLIT, $0-65
+// func tile1x1AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+TEXT ·tile1x1AVX512(SB), NOSPLIT, $0-65
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ ai+16(FP), R8
@@ -2622,7 +2768,45 @@ TEXT ·tile1AVX512(SB), NOSPLIT, $0-65
 	TESTB AX, AX
 	JE zero
 	MOVQ DI, BX
-	VMOVUPD (BX), Z0
+	VMOVUPD 0(BX), Z0
+	ADDQ R11, BX
+	JMP loop
+zero:
+	VXORPD Z0, Z0, Z0
+loop:
+	TESTQ CX, CX
+	JE done
+	VMOVUPD 0(DX), Z1
+	VBROADCASTSD (SI), Z2
+	VMULPD Z1, Z2, Z3
+	VADDPD Z3, Z0, Z0
+	ADDQ R9, SI
+	ADDQ R10, DX
+	DECQ CX
+	JMP loop
+done:
+	VMOVUPD Z0, 0(DI)
+	ADDQ R11, DI
+	VZEROUPPER
+	RET
+
+// func tile1x2AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+TEXT ·tile1x2AVX512(SB), NOSPLIT, $0-65
+	MOVQ k+0(FP), CX
+	MOVQ a+8(FP), SI
+	MOVQ ai+16(FP), R8
+	MOVQ ak+24(FP), R9
+	MOVQ b+32(FP), DX
+	MOVQ bk+40(FP), R10
+	MOVQ c+48(FP), DI
+	MOVQ ldc+56(FP), R11
+	LEAQ (R8)(R8*2), R12
+	LEAQ (SI)(R8*4), R13
+	MOVBLZX load+64(FP), AX
+	TESTB AX, AX
+	JE zero
+	MOVQ DI, BX
+	VMOVUPD 0(BX), Z0
 	VMOVUPD 64(BX), Z1
 	ADDQ R11, BX
 	JMP loop
@@ -2632,7 +2816,7 @@ zero:
 loop:
 	TESTQ CX, CX
 	JE done
-	VMOVUPD (DX), Z2
+	VMOVUPD 0(DX), Z2
 	VMOVUPD 64(DX), Z3
 	VBROADCASTSD (SI), Z4
 	VMULPD Z2, Z4, Z5
@@ -2644,14 +2828,14 @@ loop:
 	DECQ CX
 	JMP loop
 done:
-	VMOVUPD Z0, (DI)
+	VMOVUPD Z0, 0(DI)
 	VMOVUPD Z1, 64(DI)
 	ADDQ R11, DI
 	VZEROUPPER
 	RET
 
-// func tile2AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
-TEXT ·tile2AVX512(SB), NOSPLIT, $0-65
+// func tile2x1AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+TEXT ·tile2x1AVX512(SB), NOSPLIT, $0-65
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ ai+16(FP), R8
@@ -2666,10 +2850,56 @@ TEXT ·tile2AVX512(SB), NOSPLIT, $0-65
 	TESTB AX, AX
 	JE zero
 	MOVQ DI, BX
-	VMOVUPD (BX), Z0
+	VMOVUPD 0(BX), Z0
+	ADDQ R11, BX
+	VMOVUPD 0(BX), Z1
+	ADDQ R11, BX
+	JMP loop
+zero:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+loop:
+	TESTQ CX, CX
+	JE done
+	VMOVUPD 0(DX), Z2
+	VBROADCASTSD (SI), Z3
+	VMULPD Z2, Z3, Z4
+	VADDPD Z4, Z0, Z0
+	VBROADCASTSD (SI)(R8*1), Z3
+	VMULPD Z2, Z3, Z4
+	VADDPD Z4, Z1, Z1
+	ADDQ R9, SI
+	ADDQ R10, DX
+	DECQ CX
+	JMP loop
+done:
+	VMOVUPD Z0, 0(DI)
+	ADDQ R11, DI
+	VMOVUPD Z1, 0(DI)
+	ADDQ R11, DI
+	VZEROUPPER
+	RET
+
+// func tile2x2AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+TEXT ·tile2x2AVX512(SB), NOSPLIT, $0-65
+	MOVQ k+0(FP), CX
+	MOVQ a+8(FP), SI
+	MOVQ ai+16(FP), R8
+	MOVQ ak+24(FP), R9
+	MOVQ b+32(FP), DX
+	MOVQ bk+40(FP), R10
+	MOVQ c+48(FP), DI
+	MOVQ ldc+56(FP), R11
+	LEAQ (R8)(R8*2), R12
+	LEAQ (SI)(R8*4), R13
+	MOVBLZX load+64(FP), AX
+	TESTB AX, AX
+	JE zero
+	MOVQ DI, BX
+	VMOVUPD 0(BX), Z0
 	VMOVUPD 64(BX), Z1
 	ADDQ R11, BX
-	VMOVUPD (BX), Z2
+	VMOVUPD 0(BX), Z2
 	VMOVUPD 64(BX), Z3
 	ADDQ R11, BX
 	JMP loop
@@ -2681,7 +2911,7 @@ zero:
 loop:
 	TESTQ CX, CX
 	JE done
-	VMOVUPD (DX), Z4
+	VMOVUPD 0(DX), Z4
 	VMOVUPD 64(DX), Z5
 	VBROADCASTSD (SI), Z6
 	VMULPD Z4, Z6, Z7
@@ -2698,17 +2928,17 @@ loop:
 	DECQ CX
 	JMP loop
 done:
-	VMOVUPD Z0, (DI)
+	VMOVUPD Z0, 0(DI)
 	VMOVUPD Z1, 64(DI)
 	ADDQ R11, DI
-	VMOVUPD Z2, (DI)
+	VMOVUPD Z2, 0(DI)
 	VMOVUPD Z3, 64(DI)
 	ADDQ R11, DI
 	VZEROUPPER
 	RET
 
-// func tile4AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
-TEXT ·tile4AVX512(SB), NOSPLIT, $0-65
+// func tile4x1AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+TEXT ·tile4x1AVX512(SB), NOSPLIT, $0-65
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ ai+16(FP), R8
@@ -2723,16 +2953,78 @@ TEXT ·tile4AVX512(SB), NOSPLIT, $0-65
 	TESTB AX, AX
 	JE zero
 	MOVQ DI, BX
-	VMOVUPD (BX), Z0
+	VMOVUPD 0(BX), Z0
+	ADDQ R11, BX
+	VMOVUPD 0(BX), Z1
+	ADDQ R11, BX
+	VMOVUPD 0(BX), Z2
+	ADDQ R11, BX
+	VMOVUPD 0(BX), Z3
+	ADDQ R11, BX
+	JMP loop
+zero:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+loop:
+	TESTQ CX, CX
+	JE done
+	VMOVUPD 0(DX), Z4
+	VBROADCASTSD (SI), Z5
+	VMULPD Z4, Z5, Z6
+	VADDPD Z6, Z0, Z0
+	VBROADCASTSD (SI)(R8*1), Z5
+	VMULPD Z4, Z5, Z6
+	VADDPD Z6, Z1, Z1
+	VBROADCASTSD (SI)(R8*2), Z5
+	VMULPD Z4, Z5, Z6
+	VADDPD Z6, Z2, Z2
+	VBROADCASTSD (SI)(R12*1), Z5
+	VMULPD Z4, Z5, Z6
+	VADDPD Z6, Z3, Z3
+	ADDQ R9, SI
+	ADDQ R10, DX
+	DECQ CX
+	JMP loop
+done:
+	VMOVUPD Z0, 0(DI)
+	ADDQ R11, DI
+	VMOVUPD Z1, 0(DI)
+	ADDQ R11, DI
+	VMOVUPD Z2, 0(DI)
+	ADDQ R11, DI
+	VMOVUPD Z3, 0(DI)
+	ADDQ R11, DI
+	VZEROUPPER
+	RET
+
+// func tile4x2AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+TEXT ·tile4x2AVX512(SB), NOSPLIT, $0-65
+	MOVQ k+0(FP), CX
+	MOVQ a+8(FP), SI
+	MOVQ ai+16(FP), R8
+	MOVQ ak+24(FP), R9
+	MOVQ b+32(FP), DX
+	MOVQ bk+40(FP), R10
+	MOVQ c+48(FP), DI
+	MOVQ ldc+56(FP), R11
+	LEAQ (R8)(R8*2), R12
+	LEAQ (SI)(R8*4), R13
+	MOVBLZX load+64(FP), AX
+	TESTB AX, AX
+	JE zero
+	MOVQ DI, BX
+	VMOVUPD 0(BX), Z0
 	VMOVUPD 64(BX), Z1
 	ADDQ R11, BX
-	VMOVUPD (BX), Z2
+	VMOVUPD 0(BX), Z2
 	VMOVUPD 64(BX), Z3
 	ADDQ R11, BX
-	VMOVUPD (BX), Z4
+	VMOVUPD 0(BX), Z4
 	VMOVUPD 64(BX), Z5
 	ADDQ R11, BX
-	VMOVUPD (BX), Z6
+	VMOVUPD 0(BX), Z6
 	VMOVUPD 64(BX), Z7
 	ADDQ R11, BX
 	JMP loop
@@ -2748,7 +3040,7 @@ zero:
 loop:
 	TESTQ CX, CX
 	JE done
-	VMOVUPD (DX), Z8
+	VMOVUPD 0(DX), Z8
 	VMOVUPD 64(DX), Z9
 	VBROADCASTSD (SI), Z10
 	VMULPD Z8, Z10, Z11
@@ -2775,23 +3067,23 @@ loop:
 	DECQ CX
 	JMP loop
 done:
-	VMOVUPD Z0, (DI)
+	VMOVUPD Z0, 0(DI)
 	VMOVUPD Z1, 64(DI)
 	ADDQ R11, DI
-	VMOVUPD Z2, (DI)
+	VMOVUPD Z2, 0(DI)
 	VMOVUPD Z3, 64(DI)
 	ADDQ R11, DI
-	VMOVUPD Z4, (DI)
+	VMOVUPD Z4, 0(DI)
 	VMOVUPD Z5, 64(DI)
 	ADDQ R11, DI
-	VMOVUPD Z6, (DI)
+	VMOVUPD Z6, 0(DI)
 	VMOVUPD Z7, 64(DI)
 	ADDQ R11, DI
 	VZEROUPPER
 	RET
 
-// func tile8AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
-TEXT ·tile8AVX512(SB), NOSPLIT, $0-65
+// func tile8x1AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+TEXT ·tile8x1AVX512(SB), NOSPLIT, $0-65
 	MOVQ k+0(FP), CX
 	MOVQ a+8(FP), SI
 	MOVQ ai+16(FP), R8
@@ -2806,28 +3098,123 @@ TEXT ·tile8AVX512(SB), NOSPLIT, $0-65
 	TESTB AX, AX
 	JE zero
 	MOVQ DI, BX
-	VMOVUPD (BX), Z0
+	VMOVUPD 0(BX), Z0
+	ADDQ R11, BX
+	VMOVUPD 0(BX), Z1
+	ADDQ R11, BX
+	VMOVUPD 0(BX), Z2
+	ADDQ R11, BX
+	VMOVUPD 0(BX), Z3
+	ADDQ R11, BX
+	VMOVUPD 0(BX), Z4
+	ADDQ R11, BX
+	VMOVUPD 0(BX), Z5
+	ADDQ R11, BX
+	VMOVUPD 0(BX), Z6
+	ADDQ R11, BX
+	VMOVUPD 0(BX), Z7
+	ADDQ R11, BX
+	JMP loop
+zero:
+	VXORPD Z0, Z0, Z0
+	VXORPD Z1, Z1, Z1
+	VXORPD Z2, Z2, Z2
+	VXORPD Z3, Z3, Z3
+	VXORPD Z4, Z4, Z4
+	VXORPD Z5, Z5, Z5
+	VXORPD Z6, Z6, Z6
+	VXORPD Z7, Z7, Z7
+loop:
+	TESTQ CX, CX
+	JE done
+	VMOVUPD 0(DX), Z8
+	VBROADCASTSD (SI), Z9
+	VMULPD Z8, Z9, Z10
+	VADDPD Z10, Z0, Z0
+	VBROADCASTSD (SI)(R8*1), Z9
+	VMULPD Z8, Z9, Z10
+	VADDPD Z10, Z1, Z1
+	VBROADCASTSD (SI)(R8*2), Z9
+	VMULPD Z8, Z9, Z10
+	VADDPD Z10, Z2, Z2
+	VBROADCASTSD (SI)(R12*1), Z9
+	VMULPD Z8, Z9, Z10
+	VADDPD Z10, Z3, Z3
+	VBROADCASTSD (R13), Z9
+	VMULPD Z8, Z9, Z10
+	VADDPD Z10, Z4, Z4
+	VBROADCASTSD (R13)(R8*1), Z9
+	VMULPD Z8, Z9, Z10
+	VADDPD Z10, Z5, Z5
+	VBROADCASTSD (R13)(R8*2), Z9
+	VMULPD Z8, Z9, Z10
+	VADDPD Z10, Z6, Z6
+	VBROADCASTSD (R13)(R12*1), Z9
+	VMULPD Z8, Z9, Z10
+	VADDPD Z10, Z7, Z7
+	ADDQ R9, SI
+	ADDQ R9, R13
+	ADDQ R10, DX
+	DECQ CX
+	JMP loop
+done:
+	VMOVUPD Z0, 0(DI)
+	ADDQ R11, DI
+	VMOVUPD Z1, 0(DI)
+	ADDQ R11, DI
+	VMOVUPD Z2, 0(DI)
+	ADDQ R11, DI
+	VMOVUPD Z3, 0(DI)
+	ADDQ R11, DI
+	VMOVUPD Z4, 0(DI)
+	ADDQ R11, DI
+	VMOVUPD Z5, 0(DI)
+	ADDQ R11, DI
+	VMOVUPD Z6, 0(DI)
+	ADDQ R11, DI
+	VMOVUPD Z7, 0(DI)
+	ADDQ R11, DI
+	VZEROUPPER
+	RET
+
+// func tile8x2AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+TEXT ·tile8x2AVX512(SB), NOSPLIT, $0-65
+	MOVQ k+0(FP), CX
+	MOVQ a+8(FP), SI
+	MOVQ ai+16(FP), R8
+	MOVQ ak+24(FP), R9
+	MOVQ b+32(FP), DX
+	MOVQ bk+40(FP), R10
+	MOVQ c+48(FP), DI
+	MOVQ ldc+56(FP), R11
+	LEAQ (R8)(R8*2), R12
+	LEAQ (SI)(R8*4), R13
+	MOVBLZX load+64(FP), AX
+	TESTB AX, AX
+	JE zero
+	MOVQ DI, BX
+	VMOVUPD 0(BX), Z0
 	VMOVUPD 64(BX), Z1
 	ADDQ R11, BX
-	VMOVUPD (BX), Z2
+	VMOVUPD 0(BX), Z2
 	VMOVUPD 64(BX), Z3
 	ADDQ R11, BX
-	VMOVUPD (BX), Z4
+	VMOVUPD 0(BX), Z4
 	VMOVUPD 64(BX), Z5
 	ADDQ R11, BX
-	VMOVUPD (BX), Z6
+	VMOVUPD 0(BX), Z6
 	VMOVUPD 64(BX), Z7
 	ADDQ R11, BX
-	VMOVUPD (BX), Z8
+	VMOVUPD 0(BX), Z8
 	VMOVUPD 64(BX), Z9
 	ADDQ R11, BX
-	VMOVUPD (BX), Z10
+	VMOVUPD 0(BX), Z10
 	VMOVUPD 64(BX), Z11
 	ADDQ R11, BX
-	VMOVUPD (BX), Z12
+	VMOVUPD 0(BX), Z12
 	VMOVUPD 64(BX), Z13
 	ADDQ R11, BX
-	VMOVUPD (BX), Z14
+	VMOVUPD 0(BX), Z14
 	VMOVUPD 64(BX), Z15
 	ADDQ R11, BX
 	JMP loop
@@ -2851,7 +3238,7 @@ zero:
 loop:
 	TESTQ CX, CX
 	JE done
-	VMOVUPD (DX), Z16
+	VMOVUPD 0(DX), Z16
 	VMOVUPD 64(DX), Z17
 	VBROADCASTSD (SI), Z18
 	VMULPD Z16, Z18, Z19
@@ -2899,28 +3286,28 @@ loop:
 	DECQ CX
 	JMP loop
 done:
-	VMOVUPD Z0, (DI)
+	VMOVUPD Z0, 0(DI)
 	VMOVUPD Z1, 64(DI)
 	ADDQ R11, DI
-	VMOVUPD Z2, (DI)
+	VMOVUPD Z2, 0(DI)
 	VMOVUPD Z3, 64(DI)
 	ADDQ R11, DI
-	VMOVUPD Z4, (DI)
+	VMOVUPD Z4, 0(DI)
 	VMOVUPD Z5, 64(DI)
 	ADDQ R11, DI
-	VMOVUPD Z6, (DI)
+	VMOVUPD Z6, 0(DI)
 	VMOVUPD Z7, 64(DI)
 	ADDQ R11, DI
-	VMOVUPD Z8, (DI)
+	VMOVUPD Z8, 0(DI)
 	VMOVUPD Z9, 64(DI)
 	ADDQ R11, DI
-	VMOVUPD Z10, (DI)
+	VMOVUPD Z10, 0(DI)
 	VMOVUPD Z11, 64(DI)
 	ADDQ R11, DI
-	VMOVUPD Z12, (DI)
+	VMOVUPD Z12, 0(DI)
 	VMOVUPD Z13, 64(DI)
 	ADDQ R11, DI
-	VMOVUPD Z14, (DI)
+	VMOVUPD Z14, 0(DI)
 	VMOVUPD Z15, 64(DI)
 	ADDQ R11, DI
 	VZEROUPPER

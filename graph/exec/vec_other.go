@@ -20,7 +20,7 @@ func panelWidth() int { return 0 }
 
 func tileHeight() int { return 1 }
 
-func tile(rows, k int, a []float64, ai, ak int, b []float64, bk int, c []float64, ldc int, accumulate bool) int {
+func tile(rows, k int, half bool, a []float64, ai, ak int, b []float64, bk int, c []float64, ldc int, accumulate bool) int {
 	panic("exec: there are no tiles on this machine")
 }
 
