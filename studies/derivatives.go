@@ -19,7 +19,10 @@ import (
 func (m *Model) Signature() string {
 	var b strings.Builder
 	s := m.Study
-	fmt.Fprintf(&b, "%s\n%s, %d point", s.Title, s.Kind, s.Sweep.Len())
+	if s.Title != "" {
+		b.WriteString(s.Title + "\n")
+	}
+	fmt.Fprintf(&b, "%s, %d point", s.Kind, s.Sweep.Len())
 	if s.Sweep.Len() != 1 {
 		b.WriteString("s")
 	}
@@ -109,7 +112,7 @@ func (s *Solver) CheckDerivatives(p Point) ([]Difference, error) {
 	z0 := make([]float64, m)
 	list = append(list, compareMap("start", s.starts[0], nil, theta, rng))
 	if err := s.starts[0].Eval(z0, nil, theta); err != nil {
-		return append(list, refused(prefix("the start", err))), refusalOnly(err)
+		return append(list, refused(err)), refusalOnly(err)
 	}
 	name := "R at the start"
 	if s.model.Study.Kind == FixedPoint {

@@ -114,6 +114,9 @@ func expand(s *Study, seed uint64) ([]Point, results.Sweep) {
 
 func describe(s *Study, name string) results.Study {
 	d := results.Study{Name: name, Title: s.Title, Kind: string(s.Kind), Main: results.Implicit}
+	if d.Title == "" {
+		d.Title = name
+	}
 	for _, o := range s.Objective {
 		d.Objectives = append(d.Objectives, o.Name)
 	}
@@ -127,15 +130,15 @@ var errEnough = errors.New("stopped at the first refusal")
 func (s *Summary) compute(ctx context.Context, m *Model, points []Point, todo []int, warnings [][]string, log *results.Log, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	queue := make(chan int)
 	type answer struct {
 		at      int
 		outcome *Outcome
 		err     error
 	}
-	answers := make(chan answer)
+	jobs := min(o.Jobs, len(todo))
+	queue, answers := make(chan int, jobs), make(chan answer)
 	var workers sync.WaitGroup
-	for range min(o.Jobs, len(todo)) {
+	for range jobs {
 		workers.Go(func() {
 			var solver *Solver
 			for at := range queue {
@@ -153,21 +156,16 @@ func (s *Summary) compute(ctx context.Context, m *Model, points []Point, todo []
 			}
 		})
 	}
-	go func() {
-		defer close(queue)
-		for _, at := range todo {
-			if ctx.Err() != nil { // select would choose at random
-				return
-			}
-			select {
-			case queue <- at:
-			case <-ctx.Done():
-				return
-			}
+	// A worker gets its next point when its last one is recorded and judged: one job stops exactly at a refusal.
+	for next, running := 0, 0; ; running-- {
+		for ; running < jobs && next < len(todo) && ctx.Err() == nil; running++ {
+			queue <- todo[next]
+			next++
 		}
-	}()
-	go func() { workers.Wait(); close(answers) }()
-	for a := range answers {
+		if running == 0 {
+			break
+		}
+		a := <-answers
 		if a.err == nil {
 			a.err = log.Append(a.outcome.Record)
 		}
@@ -184,6 +182,8 @@ func (s *Summary) compute(ctx context.Context, m *Model, points []Point, todo []
 			cancel(errEnough)
 		}
 	}
+	close(queue)
+	workers.Wait()
 	if err := context.Cause(ctx); err != nil && !errors.Is(err, errEnough) {
 		return err
 	}

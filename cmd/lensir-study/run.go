@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,7 +157,7 @@ func dryRun(stdout, stderr io.Writer, j job, f runFlags) error {
 		rows = append(rows, row)
 	}
 	if !f.json {
-		fmt.Fprintln(stdout, s.Title)
+		fmt.Fprintln(stdout, cmp.Or(s.Title, j.name))
 		printAligned(stdout, rows)
 	}
 	fmt.Fprintf(stderr, "%s: %s for %s; nothing computed\n", j.name, count(n, "point"), j.dir)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -27,12 +28,12 @@ func open(arg string, settings []string) (*studies.Model, error) {
 // settingsFlag adds --set to a command that opens studies.
 func settingsFlag(c *cobra.Command, settings *[]string) {
 	c.Flags().StringArrayVar(settings, "set", nil,
-		"`key=value`: set a constant, a parameter or a setting,\nwritten as in a study file (can be given several times)")
+		"set a constant, a parameter or a setting by `key=value`, with the\nvalue as in a study file; may be given several times")
 }
 
 // someStudies wants at least one study, oneStudy exactly one.
 func someStudies(_ *cobra.Command, args []string) error {
-	if len(args) == 0 {
+	if len(args) == 0 || slices.Contains(args, "") {
 		return errors.New("no study is named: give a file, or the name of a built-in study (lensir-study list)")
 	}
 	return nil
