@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/lensir/lensir-study/graph/formula"
 )
 
 // namePattern is what names look like.
@@ -16,13 +18,6 @@ var columns = []string{"study", "point", "branch", "status", "reason", "method",
 var words = []string{
 	"pi", "true", "false", "nil", "and", "or", "not", "in", "if", "else", "let",
 	"matches", "contains", "startsWith", "endsWith", "solution",
-}
-
-// functions are the functions of the formula language.
-var functions = []string{
-	"abs", "acos", "asin", "atan", "atan2", "broadcast", "clamp", "col", "concat", "cos", "cosh", "cumsum", "dot", "erf", "exp",
-	"expm1", "log", "log1p", "logistic", "matmul", "max", "min", "pad", "pow", "reshape", "reverse", "roll", "row", "rows", "shift",
-	"sign", "sin", "sinh", "softplus", "sqrt", "sum", "tan", "tanh", "transpose",
 }
 
 // nameSpace holds the names of a study: all sections share it.
@@ -41,9 +36,9 @@ func (s *nameSpace) declare(src *source, n *node) {
 			hint("a name has Latin or Greek letters, digits and _, and does not begin with a digit"))
 	case slices.Contains(columns, n.name):
 		s.add(at.errorf(key, "the name %q is taken: result tables have a column of that name", n.name).hint("choose another name"))
-	case slices.Contains(functions, n.name):
+	case slices.ContainsFunc(formula.Functions(), func(f formula.FunctionDoc) bool { return f.Name == n.name }):
 		s.add(at.errorf(key, "the name %q is taken: formulas have a function of that name", n.name).hint("choose another name"))
-	case slices.Contains(words, n.name):
+	case slices.Contains(words, n.name) || formula.Reserved(n.name):
 		s.add(at.errorf(key, "the name %q is taken: it is a word of the formula language", n.name).hint("choose another name"))
 	case twice:
 		s.add(at.errorf(key, "the name %q is defined twice", n.name).
