@@ -13,37 +13,35 @@ import "slices"
 // Source: forward mode on a finite computational graph; jvp as a program transformation.
 func JVP(p *Program, wrt []int) *Program {
 	b := NewBuilder(p.Name + ".jvp")
-	taken := map[string]bool{}
+	names := nameSet{}
 	x := make([]Value, len(p.Inputs))
 	for i, in := range p.Inputs {
 		x[i] = b.Input(in.Name, in.Type)
-		taken[in.Name] = true
+		names.fresh(in.Name)
 	}
 	dx := make([]Value, len(p.Inputs))
 	for i := range dx {
 		dx[i] = None
 	}
 	for _, i := range wrt {
-		name := freshName("d"+p.Inputs[i].Name, taken)
-		taken[name] = true
-		v := b.Input(name, p.Inputs[i].Type.Tangent())
+		v := b.Input(names.fresh("d"+p.Inputs[i].Name), p.Inputs[i].Type.Tangent())
 		if p.Inputs[i].Type.DType.IsFloat() {
 			dx[i] = v
 		}
 	}
 	y, dy := b.pushForward(p, x, dx)
 	outputs := append(slices.Clone(y), dy...)
-	names := make([]string, 0, len(outputs))
+	outputNames := make([]string, 0, len(outputs))
 	for i := range y {
-		names = append(names, p.OutputName(i))
+		outputNames = append(outputNames, p.OutputName(i))
 	}
 	for i := range dy {
 		if dy[i] == None {
 			outputs[len(y)+i] = b.Zeros(p.Type(p.Outputs[i]).Tangent())
 		}
-		names = append(names, "d"+p.OutputName(i))
+		outputNames = append(outputNames, "d"+p.OutputName(i))
 	}
-	return b.BuildNamed(names, outputs...)
+	return b.BuildNamed(outputNames, outputs...)
 }
 
 // pushForward adds the nodes of p and of their tangents, and returns both for each output.

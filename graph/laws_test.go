@@ -218,6 +218,9 @@ func derivativeLaws(p *graph.Program, wrt []int, inputs, y []*graph.Tensor, seed
 	if !randprog.Same(y, forward[:n]) || !randprog.Same(y, reverse[:n]) || !randprog.Same(y, primal[:n]) {
 		return fail("the primal values of every derivative are those of the program")
 	}
+	if e := residualLaw(l); e != nil {
+		return fail("residuals", e)
+	}
 	linear, err := graph.Eval(l.Linear, append(slices.Clone(primal[n:]), dx...)...)
 	if err != nil || !randprog.Same(linear, forward[n:]) {
 		return fail("linearize equals jvp bit for bit", err)
@@ -232,6 +235,44 @@ func derivativeLaws(p *graph.Program, wrt []int, inputs, y []*graph.Tensor, seed
 		return fail("transpose", e)
 	}
 	return graph.OK, nil
+}
+
+// residualLaw: the residuals are what the linear part reads, each once, in the order of first use, no literal among them.
+func residualLaw(l graph.Linearization) error {
+	n := len(l.Primal.Outputs) - l.Residuals
+	seen := map[graph.Value]bool{}
+	for _, v := range l.Primal.Outputs[n:] {
+		if node := l.Primal.Node(v); seen[v] || node != nil && node.Op == graph.Literal {
+			return fmt.Errorf("a residual twice, or a literal:\n%v", l.Primal)
+		}
+		seen[v] = true
+	}
+	next := graph.Value(0)
+	use := func(v graph.Value) error {
+		if v > next && int(v) < l.Residuals {
+			return fmt.Errorf("residual %d is read before residual %d:\n%v", v, next, l.Linear)
+		}
+		if v == next {
+			next++
+		}
+		return nil
+	}
+	for _, node := range l.Linear.Nodes {
+		for _, a := range node.Args {
+			if err := use(a); err != nil {
+				return err
+			}
+		}
+	}
+	for _, v := range l.Linear.Outputs {
+		if err := use(v); err != nil {
+			return err
+		}
+	}
+	if int(next) < l.Residuals {
+		return fmt.Errorf("residual %d is not read:\n%v", next, l.Linear)
+	}
+	return nil
 }
 
 // largest is the largest value that a run meets: sums can cancel down from there.

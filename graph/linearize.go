@@ -67,14 +67,15 @@ func (p *Program) partition(lateInput, lateOutput func(int) bool) (early, late *
 	}
 	inEarly := eb.copyNodes(p, args, keep)
 
-	taken := map[string]bool{}
+	names := nameSet{}
 	for i, in := range p.Inputs {
-		taken[in.Name] = isLate[i]
+		if isLate[i] {
+			names.fresh(in.Name)
+		}
 	}
 	inLate := make([]Value, p.NumValues())
 	for _, v := range read {
-		name := freshName(p.describe(v), taken)
-		taken[name] = true
+		name := names.fresh(p.describe(v))
 		inLate[v] = lb.Input(name, p.Type(v))
 		eb.Name(inEarly[v], name)
 	}

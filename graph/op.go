@@ -55,8 +55,20 @@ type Op struct {
 	// result's.
 	Transpose func(s *Site, linear []bool, ct Value) []Value
 
+	// Taylor fills the coefficients y[1], y[2], … of the result along a curve from y[0] and the
+	// operands' coefficients x[operand]. nil: the operation has no such rule, and wants none where it
+	// is linear in the operands that vary.
+	Taylor func(at Attrs, y []*Tensor, x [][]*Tensor)
+
 	// Cost is the number of floating-point operations. nil: one for each entry of the result.
 	Cost func(at Attrs, in []Type, out Type) int
+
+	// Body is the program, of one output, that a composite operation stands for; nil for primitives.
+	// Expand writes it out.
+	Body *Program
+	// Declared names the declared response that a composite operation belongs to; "" for exact ones.
+	Declared string
+	bodyKey  string // tells composites of one name and different bodies apart
 }
 
 // AttrSpec declares an attribute of an operation.

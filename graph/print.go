@@ -90,22 +90,20 @@ func literalText(x *Tensor) string {
 // Names returns a distinct name for every value: its own where it has one, a letter otherwise.
 func (p *Program) Names() []string {
 	names := make([]string, p.NumValues())
-	taken := make(map[string]bool, p.NumValues())
+	taken := make(nameSet, p.NumValues())
 	for i, in := range p.Inputs {
 		names[i] = in.Name
-		taken[in.Name] = true
+		taken[in.Name] = 1
 	}
 	for i := range p.Nodes {
 		if name := p.Nodes[i].Name; name != "" {
-			name = freshName(name, taken)
-			names[len(p.Inputs)+i] = name
-			taken[name] = true
+			names[len(p.Inputs)+i] = taken.fresh(name)
 		}
 	}
 	next := 0
 	for i := range names {
 		for names[i] == "" {
-			if name := letters(next); !taken[name] {
+			if name := letters(next); taken[name] == 0 {
 				names[i] = name
 			}
 			next++
@@ -114,11 +112,18 @@ func (p *Program) Names() []string {
 	return names
 }
 
-// freshName returns name, or name with the first suffix _2, _3, … that is not taken.
-func freshName(name string, taken map[string]bool) string {
-	for k, base := 2, name; taken[name]; k++ {
+// nameSet holds the names that are taken, each with the last suffix tried after it.
+type nameSet map[string]int
+
+// fresh takes and returns name, or name with the first suffix _2, _3, … that is not taken.
+func (s nameSet) fresh(name string) string {
+	base := name
+	for k := s[base]; s[name] > 0; {
+		k++
+		s[base] = k
 		name = base + "_" + strconv.Itoa(k)
 	}
+	s[name] = 1
 	return name
 }
 

@@ -306,7 +306,7 @@ func (b *Builder) add(n Node) Value {
 
 // nodeKey is equal for nodes that compute the same value with the same checks.
 func (b *Builder) nodeKey(n *Node) string {
-	k := append(b.key[:0], n.Op.Name...)
+	k := append(append(b.key[:0], n.Op.Name...), n.Op.bodyKey...)
 	word := func(x uint64) { k = binary.LittleEndian.AppendUint64(k, x) }
 	word(uint64(len(n.Args)))
 	for _, a := range n.Args {

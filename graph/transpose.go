@@ -12,12 +12,12 @@ func Transpose(p *Program) *Program {
 	b := NewBuilder(p.Name + ".transpose")
 	at := make([]Value, p.NumValues())
 	depends := make([]bool, p.NumValues())
-	taken := map[string]bool{}
+	names := nameSet{}
 	for i, in := range p.Inputs {
 		at[i], depends[i] = None, in.Linear
 		if !in.Linear {
 			at[i] = b.addInput(in)
-			taken[in.Name] = true
+			names.fresh(in.Name)
 		}
 	}
 	ct := make([]Value, p.NumValues())
@@ -26,9 +26,7 @@ func Transpose(p *Program) *Program {
 	}
 	seeds := make([]Value, len(p.Outputs))
 	for i, v := range p.Outputs {
-		name := freshName("ct_"+p.OutputName(i), taken)
-		taken[name] = true
-		seeds[i] = b.LinearInput(name, p.Type(v).Tangent())
+		seeds[i] = b.LinearInput(names.fresh("ct_"+p.OutputName(i)), p.Type(v).Tangent())
 	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -52,7 +50,7 @@ func Transpose(p *Program) *Program {
 		}
 	}
 	var outputs []Value
-	var names []string
+	var outputNames []string
 	for i, in := range p.Inputs {
 		if !in.Linear {
 			continue
@@ -60,9 +58,9 @@ func Transpose(p *Program) *Program {
 		if ct[i] == None {
 			ct[i] = b.Zeros(in.Type.Tangent())
 		}
-		outputs, names = append(outputs, ct[i]), append(names, "ct_"+in.Name)
+		outputs, outputNames = append(outputs, ct[i]), append(outputNames, "ct_"+in.Name)
 	}
-	return DropDead(b.BuildNamed(names, outputs...))
+	return DropDead(b.BuildNamed(outputNames, outputs...))
 }
 
 // pullBack adds the contributions of one node to the cotangents of its linear operands.
@@ -104,11 +102,11 @@ func vjp(p *Program, wrt []int, name string, seedInputs bool) *Program {
 	l := Linearize(p, wrt)
 	adjoint := Transpose(l.Linear)
 	b := NewBuilder(name)
-	taken := map[string]bool{}
+	names := nameSet{}
 	x := make([]Value, len(p.Inputs))
 	for i, in := range p.Inputs {
 		x[i] = b.Input(in.Name, in.Type)
-		taken[in.Name] = true
+		names.fresh(in.Name)
 	}
 	seeds := make([]Value, len(p.Outputs))
 	for i, t := range p.OutputTypes() {
@@ -116,19 +114,17 @@ func vjp(p *Program, wrt []int, name string, seedInputs bool) *Program {
 			seeds[i] = b.Full(t, 1)
 			continue
 		}
-		name := freshName("ct_"+p.OutputName(i), taken)
-		taken[name] = true
-		seeds[i] = b.Input(name, t.Tangent())
+		seeds[i] = b.Input(names.fresh("ct_"+p.OutputName(i)), t.Tangent())
 	}
 	y := b.Inline(l.Primal, x...)
 	n := len(p.Outputs)
 	ct := b.Inline(adjoint, append(slices.Clone(y[n:]), seeds...)...)
-	var names []string
+	var outputNames []string
 	for i := range p.Outputs {
-		names = append(names, p.OutputName(i))
+		outputNames = append(outputNames, p.OutputName(i))
 	}
 	for _, i := range wrt {
-		names = append(names, "ct_"+p.Inputs[i].Name)
+		outputNames = append(outputNames, "ct_"+p.Inputs[i].Name)
 	}
-	return DropDead(b.BuildNamed(names, append(y[:n:n], ct...)...))
+	return DropDead(b.BuildNamed(outputNames, append(y[:n:n], ct...)...))
 }

@@ -137,7 +137,7 @@ type dependence uint8
 
 const (
 	fixed  dependence = iota // does not depend on a linear input
-	zero                     // a literal zero: fixed and linear at once
+	zero                     // a literal zero, or linear in nothing but zeros: fixed and linear at once
 	linear                   // linear in the linear inputs
 )
 
@@ -157,21 +157,25 @@ func verifyLinear(p *Program) error {
 			continue
 		}
 		marked := make([]bool, len(n.Args))
-		any := false
-		for k, a := range n.Args {
-			marked[k] = kind[a] == linear
-			any = any || marked[k]
+		mark := func(least, most dependence) bool {
+			any := false
+			for k, a := range n.Args {
+				marked[k] = least <= kind[a] && kind[a] <= most
+				any = any || marked[k]
+			}
+			return any
 		}
-		if !any {
+		if !mark(linear, linear) {
+			if mark(zero, zero) && n.Op.LinearIn != nil && n.Op.LinearIn(marked) {
+				kind[self] = zero
+			}
 			continue
 		}
 		kind[self] = linear
 		if n.Op.LinearIn != nil && n.Op.LinearIn(marked) {
 			continue
 		}
-		for k, a := range n.Args {
-			marked[k] = kind[a] != fixed
-		}
+		mark(zero, linear)
 		if n.Op.LinearIn == nil || !n.Op.LinearIn(marked) {
 			return fmt.Errorf("%s node %d is not linear in its linear operands", n.Op.Name, i)
 		}

@@ -1,90 +1,135 @@
 package implicit
 
 import (
+	"slices"
+	"sync"
+
 	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/graph/exec"
 )
 
-// Derivative is the derivative of a program at a point, as a linear map between flat vectors: the
-// inputs in wrt, concatenated, go in, and the outputs, concatenated, come out.
-type Derivative struct {
-	primal, forward, reverse *graph.Program
-	outputs                  int // outputs of the program, before the residuals
-	in, out                  []graph.Type
-	residuals                []*graph.Tensor
+// linearized is a program's derivative with respect to some of its inputs, compiled on first use.
+// It does not change after that, and goroutines share it.
+type linearized struct {
+	program    *graph.Program
+	wrt, state []int
+
+	once                     sync.Once
+	primal, forward, reverse *exec.Exec
+	in, out                  []graph.Type // of the inputs in wrt and of the outputs
+	constant                 bool         // the derivative is the same at every state
+	err                      error
 }
 
-// NewDerivative linearizes a program.
-func NewDerivative(p *graph.Program, wrt []int) *Derivative {
-	l := graph.Linearize(p, wrt)
-	d := &Derivative{primal: l.Primal, forward: l.Linear, reverse: graph.Transpose(l.Linear), outputs: len(p.Outputs), out: p.OutputTypes()}
-	for _, i := range wrt {
-		d.in = append(d.in, p.Inputs[i].Type)
+func (l *linearized) compile() error {
+	l.once.Do(func() {
+		linear := graph.Linearize(l.program, l.wrt)
+		for _, i := range l.wrt {
+			l.in = append(l.in, l.program.Inputs[i].Type)
+		}
+		l.out = l.program.OutputTypes()
+		l.constant = constantIn(linear.Primal, len(l.out), l.state)
+		compile := func(dst **exec.Exec, p *graph.Program) {
+			if l.err == nil {
+				*dst, l.err = exec.Compile(p, exec.Options{})
+			}
+		}
+		compile(&l.primal, linear.Primal)
+		compile(&l.forward, linear.Linear)
+		compile(&l.reverse, graph.Transpose(linear.Linear))
+	})
+	return l.err
+}
+
+// constantIn reports whether the primal part of a linearization hands over residuals that do not
+// depend on some inputs, and does nothing piecewise with these: the derivative is then one and the
+// same wherever they are.
+func constantIn(primal *graph.Program, outputs int, inputs []int) bool {
+	depends := make([]bool, primal.NumValues())
+	for _, i := range inputs {
+		depends[i] = true
 	}
-	return d
+	for i, n := range primal.Nodes {
+		v := len(primal.Inputs) + i
+		if depends[v] = slices.ContainsFunc(n.Args, func(a graph.Value) bool { return depends[a] }); depends[v] && n.Op.Kinks {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(primal.Outputs[outputs:], func(v graph.Value) bool { return depends[v] })
 }
 
-// At evaluates the program at a point and keeps its residuals; value, if not nil, receives the outputs.
-func (d *Derivative) At(value []float64, inputs []*graph.Tensor) error {
-	out, err := graph.Eval(d.primal, inputs...)
-	if err != nil {
+// Derivative is the derivative of a map at a point, as a linear map between flat vectors: the
+// differentiated inputs, concatenated, go in, and the outputs, concatenated, come out.
+type Derivative struct {
+	*linearized
+	primalSpace *exec.Workspace
+	values      []exec.Buffer // outputs, then residuals
+	push, pull  lanes
+}
+
+// lanes is the memory for so many directions at once.
+type lanes struct {
+	count     int
+	workspace *exec.Workspace
+	in, out   []exec.Buffer
+}
+
+func newDerivative(l *linearized) (*Derivative, error) {
+	if err := l.compile(); err != nil {
+		return nil, err
+	}
+	return &Derivative{linearized: l, primalSpace: l.primal.NewWorkspace(),
+		values: exec.NewBuffers(l.primal.Program().OutputTypes(), 1)}, nil
+}
+
+// at evaluates the program and keeps its residuals; value, if not nil, receives the outputs.
+func (d *Derivative) at(value []float64, inputs []exec.Buffer) error {
+	if err := d.primal.Run(d.primalSpace, inputs, d.values); err != nil {
 		return err
 	}
 	if value != nil {
-		flatten(value, out[:d.outputs])
+		gather(value, d.values[:len(d.out)])
 	}
-	d.residuals = out[d.outputs:]
 	return nil
 }
 
 // Push applies the derivative to lanes tangents: dst and tangents are row-major, one row for each
 // entry of the output or input and one column for each lane.
 func (d *Derivative) Push(dst, tangents []float64, lanes int) error {
-	return lanewise(d.forward, d.residuals, d.in, dst, tangents, lanes)
+	return d.push.run(d.forward, d.values[len(d.out):], d.in, d.out, dst, tangents, lanes)
 }
 
 // Pull applies the transposed derivative to lanes cotangents, laid out as in Push.
 func (d *Derivative) Pull(dst, cotangents []float64, lanes int) error {
-	return lanewise(d.reverse, d.residuals, d.out, dst, cotangents, lanes)
+	return d.pull.run(d.reverse, d.values[len(d.out):], d.out, d.in, dst, cotangents, lanes)
 }
 
-func lanewise(p *graph.Program, residuals []*graph.Tensor, in []graph.Type, dst, src []float64, lanes int) error {
-	n := 0
-	for _, t := range in {
-		n += t.Len()
+func (l *lanes) run(e *exec.Exec, residuals []exec.Buffer, in, out []graph.Type, dst, src []float64, count int) error {
+	if count == 0 {
+		return nil
 	}
-	column := make([]float64, n)
-	var result []float64
-	for l := range lanes {
-		for i := range column {
-			column[i] = src[i*lanes+l]
-		}
-		out, err := graph.Eval(p, append(residuals[:len(residuals):len(residuals)], unflatten(column, in)...)...)
-		if err != nil {
-			return err
-		}
-		result = append(result[:0], flatten(nil, out)...)
-		for i, x := range result {
-			dst[i*lanes+l] = x
-		}
+	if l.count != count {
+		*l = lanes{count: count, workspace: e.NewLanes(count)}
 	}
-	return nil
+	l.in = append(l.in[:0], residuals...)
+	l.in = cut(l.in, in, src, count)
+	l.out = cut(l.out[:0], out, dst, count)
+	return e.RunLanes(l.workspace, l.in, l.out)
 }
 
-// flatten concatenates tensors into dst, or into a new slice where dst is nil.
-func flatten(dst []float64, tensors []*graph.Tensor) []float64 {
-	dst = dst[:0]
-	for _, t := range tensors {
-		dst = append(dst, t.F...)
+// cut appends buffers that share the entries of x, in order.
+func cut(buffers []exec.Buffer, types []graph.Type, x []float64, lanes int) []exec.Buffer {
+	for _, t := range types {
+		n := t.Len() * lanes
+		buffers = append(buffers, exec.Buffer{F: x[:n:n]})
+		x = x[n:]
 	}
-	return dst
+	return buffers
 }
 
-// unflatten cuts a vector into tensors that share its entries.
-func unflatten(x []float64, types []graph.Type) []*graph.Tensor {
-	tensors := make([]*graph.Tensor, len(types))
-	for i, t := range types {
-		tensors[i] = graph.Floats(t.Shape, x[:t.Len():t.Len()])
-		x = x[t.Len():]
+// gather concatenates buffers into dst.
+func gather(dst []float64, buffers []exec.Buffer) {
+	for _, b := range buffers {
+		dst = dst[copy(dst, b.F):]
 	}
-	return tensors
 }

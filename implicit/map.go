@@ -2,61 +2,87 @@ package implicit
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/graph/exec"
 )
 
 // Map is a map y = f(z, θ) of flat vectors, given by a program: its state inputs, concatenated,
-// are z, its parameter inputs are θ, its other inputs are fixed, and its outputs, concatenated, are y.
+// are z, its parameter inputs are θ, its other inputs are fixed, and its outputs, concatenated, are
+// y. A Map serves one goroutine; Clone gives another one its own.
 type Map struct {
-	p             *graph.Program
-	state, params []int
-	inputs        []*graph.Tensor
-	m, n, out     int // lengths of z, θ and y
+	*compiled
+	inputs    []*graph.Tensor
+	buffers   []exec.Buffer // the entries of inputs
+	workspace *exec.Workspace
+	value     []exec.Buffer
 
 	byState, byParams, byBoth *Derivative
 }
 
-// NewMap makes a map of a program. fixed has a tensor for every input that is neither state nor parameter.
+// compiled is what clones of a map share.
+type compiled struct {
+	p                            *graph.Program
+	e                            *exec.Exec
+	state, params                []int
+	m, n, out                    int // lengths of z, θ and y
+	wrtState, wrtParams, wrtBoth linearized
+}
+
+// NewMap compiles the map of a program. fixed has a tensor for every input that is neither state
+// nor parameter.
 func NewMap(p *graph.Program, state, params []int, fixed []*graph.Tensor) (*Map, error) {
-	f := &Map{p: p, state: state, params: params, inputs: make([]*graph.Tensor, len(p.Inputs))}
-	copy(f.inputs, fixed)
-	for _, i := range append(append([]int{}, state...), params...) {
-		if !p.Inputs[i].Type.Equal(graph.Type{DType: graph.Float64, Shape: p.Inputs[i].Type.Shape}) {
-			return nil, fmt.Errorf("implicit: input %s of %s is %v, want float64", p.Inputs[i].Name, p.Name, p.Inputs[i].Type)
+	both := slices.Concat(state, params)
+	for _, i := range both {
+		if in := p.Inputs[i]; in.Type.DType != graph.Float64 {
+			return nil, fmt.Errorf("implicit: input %s of %s is %v, want float64", in.Name, p.Name, in.Type)
 		}
-		f.inputs[i] = graph.NewTensor(p.Inputs[i].Type)
 	}
+	e, err := exec.Compile(p, exec.Options{})
+	if err != nil {
+		return nil, err
+	}
+	c := &compiled{p: p, e: e, state: state, params: params,
+		wrtState: linearized{program: p, wrt: state, state: state}, wrtParams: linearized{program: p, wrt: params, state: state},
+		wrtBoth: linearized{program: p, wrt: both, state: state}}
+	for _, i := range state {
+		c.m += p.Inputs[i].Type.Len()
+	}
+	for _, i := range params {
+		c.n += p.Inputs[i].Type.Len()
+	}
+	for _, t := range p.OutputTypes() {
+		c.out += t.Len()
+	}
+	f := &Map{compiled: c, inputs: make([]*graph.Tensor, len(p.Inputs))}
+	copy(f.inputs, fixed)
 	for i, x := range f.inputs {
-		if x == nil {
+		if x == nil && !slices.Contains(both, i) {
 			return nil, fmt.Errorf("implicit: no value for input %s of %s", p.Inputs[i].Name, p.Name)
 		}
 	}
-	for _, i := range state {
-		f.m += p.Inputs[i].Type.Len()
-	}
-	for _, i := range params {
-		f.n += p.Inputs[i].Type.Len()
-	}
-	for _, t := range p.OutputTypes() {
-		f.out += t.Len()
-	}
-	return f, nil
+	return f.Clone(), nil
 }
 
-// Clone returns a map of the same program with inputs of its own, for another goroutine.
+// Clone returns a map of the same program with memory of its own, for another goroutine.
 func (f *Map) Clone() *Map {
-	c := *f
-	c.inputs = append([]*graph.Tensor{}, f.inputs...)
-	for _, i := range append(append([]int{}, f.state...), f.params...) {
+	c := &Map{compiled: f.compiled, inputs: slices.Clone(f.inputs), buffers: make([]exec.Buffer, len(f.inputs)),
+		workspace: f.e.NewWorkspace(), value: exec.NewBuffers(f.p.OutputTypes(), 1)}
+	for _, i := range slices.Concat(f.state, f.params) {
 		c.inputs[i] = graph.NewTensor(f.p.Inputs[i].Type)
 	}
-	c.byState, c.byParams, c.byBoth = nil, nil, nil
-	return &c
+	for i, x := range c.inputs {
+		c.Fix(i, x)
+	}
+	return c
 }
 
 // Fix changes the value of a fixed input.
-func (f *Map) Fix(input int, x *graph.Tensor) { f.inputs[input] = x }
+func (f *Map) Fix(input int, x *graph.Tensor) {
+	f.inputs[input], f.buffers[input] = x, exec.Buffer{F: x.F, I: x.I}
+}
 
 // Program returns the program of the map.
 func (f *Map) Program() *graph.Program { return f.p }
@@ -65,65 +91,94 @@ func (f *Map) Program() *graph.Program { return f.p }
 func (f *Map) Dims() (state, params, out int) { return f.m, f.n, f.out }
 
 // set puts z and θ into the inputs.
-func (f *Map) set(z, theta []float64) []*graph.Tensor {
+func (f *Map) set(z, theta []float64) {
 	for _, i := range f.state {
-		z = z[copy(f.inputs[i].F, z):]
+		z = z[copy(f.buffers[i].F, z):]
 	}
 	for _, i := range f.params {
-		theta = theta[copy(f.inputs[i].F, theta):]
+		theta = theta[copy(f.buffers[i].F, theta):]
 	}
-	return f.inputs
 }
 
 // Eval sets dst = f(z, θ).
 func (f *Map) Eval(dst, z, theta []float64) error {
-	out, err := graph.Eval(f.p, f.set(z, theta)...)
-	if err != nil {
+	f.set(z, theta)
+	if err := f.e.Run(f.workspace, f.buffers, f.value); err != nil {
 		return err
 	}
-	flatten(dst, out)
+	gather(dst, f.value)
 	return nil
 }
 
 // StateJacobian sets dst = f_z, row-major, and value, if not nil, to f(z, θ).
 func (f *Map) StateJacobian(dst, value, z, theta []float64) error {
-	if f.byState == nil {
-		f.byState = NewDerivative(f.p, f.state)
+	d, err := f.at(&f.byState, &f.wrtState, value, z, theta)
+	if err != nil {
+		return err
 	}
-	return jacobian(f.byState, dst, value, f.set(z, theta), f.m)
+	return d.Push(dst, identity(f.m), f.m)
 }
 
 // ParamJacobian sets dst = f_θ, row-major.
 func (f *Map) ParamJacobian(dst, z, theta []float64) error {
-	if f.byParams == nil {
-		f.byParams = NewDerivative(f.p, f.params)
-	}
-	return jacobian(f.byParams, dst, nil, f.set(z, theta), f.n)
-}
-
-func jacobian(d *Derivative, dst, value []float64, inputs []*graph.Tensor, lanes int) error {
-	if err := d.At(value, inputs); err != nil {
+	d, err := f.at(&f.byParams, &f.wrtParams, nil, z, theta)
+	if err != nil {
 		return err
 	}
-	identity := make([]float64, lanes*lanes)
-	for i := range lanes {
-		identity[i*lanes+i] = 1
-	}
-	return d.Push(dst, identity, lanes)
+	return d.Push(dst, identity(f.n), f.n)
 }
 
-// Joint returns the derivative with respect to (z, θ) at a point, and sets value to f(z, θ).
+// Joint returns the derivative with respect to (z, θ) at a point, and sets value, if not nil, to
+// f(z, θ). It is valid until the next call.
 func (f *Map) Joint(value, z, theta []float64) (*Derivative, error) {
-	if f.byBoth == nil {
-		f.byBoth = NewDerivative(f.p, append(append([]int{}, f.state...), f.params...))
+	return f.at(&f.byBoth, &f.wrtBoth, value, z, theta)
+}
+
+// Affine reports whether the derivatives f_z and f_θ are the same at every z, by the structure of
+// the program: no residual of its linear part depends on the state, and nothing piecewise does.
+func (f *Map) Affine() (bool, error) {
+	err := f.wrtBoth.compile()
+	return f.wrtBoth.constant, err
+}
+
+func (f *Map) at(d **Derivative, l *linearized, value, z, theta []float64) (*Derivative, error) {
+	if *d == nil {
+		var err error
+		if *d, err = newDerivative(l); err != nil {
+			return nil, err
+		}
 	}
-	return f.byBoth, f.byBoth.At(value, f.set(z, theta))
+	f.set(z, theta)
+	return *d, (*d).at(value, f.buffers)
+}
+
+func identity(n int) []float64 {
+	a := make([]float64, n*n)
+	for i := range n {
+		a[i*n+i] = 1
+	}
+	return a
+}
+
+// Perturbed evaluates f with a random rounding of every operation; see graph.Perturbed.
+func (f *Map) Perturbed(z, theta []float64, rng *rand.Rand) ([]float64, error) {
+	f.set(z, theta)
+	out, err := graph.Perturbed(f.p, rng, f.inputs...)
+	if err != nil {
+		return nil, err
+	}
+	var y []float64
+	for _, t := range out {
+		y = append(y, t.F...)
+	}
+	return y, nil
 }
 
 // Branches returns the strict branch that every piecewise operation of f takes at (z, θ), entry by
 // entry; see graph.Branches. It is empty for a map without such operations.
 func (f *Map) Branches(z, theta []float64) ([]int, error) {
-	values, err := graph.Trace(f.p, f.set(z, theta)...)
+	f.set(z, theta)
+	values, err := graph.Trace(f.p, f.inputs...)
 	if err != nil {
 		return nil, err
 	}

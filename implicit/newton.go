@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/implicit/linsolve"
@@ -95,7 +96,7 @@ func (it *newton) linearize() error {
 		_, err = it.lu.Solve(it.step, it.r, 1, linsolve.Plain)
 	}
 	if err != nil {
-		return refusal(err, fmt.Sprintf("R_z at Newton iterate %d, where ‖R‖ = %.3g", it.count, norm2(it.r)), graph.NotConverged)
+		return it.f.refusal(err, fmt.Sprintf("R_z at Newton iterate %d, where ‖R‖ = %.3g,", it.count, norm2(it.r)), graph.NotConverged)
 	}
 	for i := range it.step {
 		it.step[i] = -it.step[i]
@@ -139,19 +140,52 @@ func place(err error, where string) error {
 	return &g
 }
 
-// refusal turns an error of a linear solve into a failure; inaccurate is the status of a solution
-// that refinement could not bring down.
-func refusal(err error, what string, inaccurate graph.Status) error {
-	status := graph.SingularStateJacobian
+// refusal turns an error of a linear solve with R_z into a failure that names equations and
+// unknowns; inaccurate is the status of a solution that refinement could not bring down.
+func (f *Map) refusal(err error, what string, inaccurate graph.Status) error {
 	var nonFinite *linsolve.NonFiniteError
-	var bad *linsolve.InaccurateError
+	var singular *linsolve.SingularError
+	var ill *linsolve.IllConditionedError
 	switch {
 	case errors.As(err, &nonFinite):
-		status = graph.NonFinite
-	case errors.As(err, &bad):
-		status = inaccurate
+		return &graph.Failure{Status: graph.NonFinite, Reason: what + ": " + err.Error()}
+	case errors.As(err, &singular):
+		return &graph.Failure{Status: graph.SingularStateJacobian, Reason: what + " is singular" + f.dependence(singular.Equations, singular.Unknowns)}
+	case errors.As(err, &ill):
+		return &graph.Failure{Status: graph.SingularStateJacobian, Reason: fmt.Sprintf("%s is singular to working precision (condition %.2g after scaling)%s",
+			what, ill.Condition, f.dependence(ill.Equations, ill.Unknowns))}
 	}
-	return &graph.Failure{Status: status, Reason: what + ": " + err.Error()}
+	return &graph.Failure{Status: inaccurate, Reason: what + ": " + err.Error()}
+}
+
+// dependence names the equations and unknowns in which a matrix is singular.
+func (f *Map) dependence(equations, unknowns []int) string {
+	if f.m < 2 || len(equations) == 0 || len(unknowns) == 0 {
+		return ": move the start or the parameters away from it"
+	}
+	name := func(types []graph.Type, names func(int) string, entries []int) string {
+		var list []string
+		for _, e := range entries {
+			for i, t := range types {
+				if e < t.Len() {
+					text := names(i)
+					for _, k := range t.Shape.Index(e) {
+						text += fmt.Sprintf("[%d]", k)
+					}
+					list = append(list, text)
+					break
+				}
+				e -= t.Len()
+			}
+		}
+		return strings.Join(list, ", ")
+	}
+	var state []graph.Type
+	for _, i := range f.state {
+		state = append(state, f.p.Inputs[i].Type)
+	}
+	return fmt.Sprintf(": the equations %s depend on each other in the unknowns %s; change one of them, or move the start or the parameters",
+		name(f.p.OutputTypes(), f.p.OutputName, equations), name(state, func(i int) string { return f.p.Inputs[f.state[i]].Name }, unknowns))
 }
 
 // slow reports whether the iteration ran out of steps while polishing.

@@ -3,6 +3,7 @@ package implicit
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/lensir/lensir-study/graph"
@@ -134,39 +135,38 @@ func TestRefusals(t *testing.T) {
 		theta  float64
 		f      func(z, th []expr) []expr
 		status graph.Status
+		reason string
 	}{
 		{"double root", 1, []float64{6}, 0, func(z, th []expr) []expr {
 			d := z[0].sub(z[0].num(5))
 			return []expr{z[0].mul(d).mul(d).add(th[0])}
-		}, graph.SingularStateJacobian},
+		}, graph.SingularStateJacobian, "fold"},
 		{"fold of z exp z", 1, []float64{-0.5}, -1 / math.E, func(z, th []expr) []expr {
 			return []expr{z[0].mul(z[0].un(op.Exp)).sub(th[0])}
-		}, graph.SingularStateJacobian},
+		}, graph.SingularStateJacobian, "fold"},
 		{"no root", 1, []float64{1}, 1, func(z, th []expr) []expr {
 			return []expr{z[0].mul(z[0]).add(th[0])}
-		}, graph.NotConverged},
-		{"least-squares stall", 2, []float64{0.5, -2}, 13, freudensteinRoth, graph.NotConverged},
-		{"singular root of rank 2", 4, []float64{3, -1, 0, 1}, 0, powellSingular, graph.SingularStateJacobian},
+		}, graph.NotConverged, "is no root"},
+		{"least-squares stall", 2, []float64{0.5, -2}, 13, freudensteinRoth, graph.NotConverged, "local minimum of ‖R‖"},
+		{"singular root of rank 2", 4, []float64{3, -1, 0, 1}, 0, powellSingular, graph.SingularStateJacobian, "σ_min"},
 		{"start outside the domain", 1, []float64{-1}, 0, func(z, th []expr) []expr {
 			return []expr{z[0].un(op.Log).sub(th[0])}
-		}, graph.DomainError},
+		}, graph.DomainError, "log of -1"},
 		{"root at a kink", 1, []float64{1}, 0, func(z, th []expr) []expr {
 			return []expr{z[0].un(op.Abs).add(z[0].add(z[0])).sub(th[0])}
-		}, graph.Nondifferentiable},
+		}, graph.Nondifferentiable, "abs has no derivative"},
 		{"small slope that is no fold", 1, []float64{1}, 1e-8, func(z, th []expr) []expr {
 			return []expr{z[0].mul(z[0]).sub(th[0])}
-		}, graph.OK},
-		{"the other start", 2, []float64{6, 5}, 13, freudensteinRoth, graph.OK},
+		}, graph.OK, ""},
+		{"the other start", 2, []float64{6, 5}, 13, freudensteinRoth, graph.OK, ""},
 	}
 	for _, c := range cases {
 		root, err := FindRoot(scalarMap(t, c.m, 1, c.f), c.z0, []float64{c.theta}, Settings{})
 		if s := statusOf(err); s != c.status {
 			t.Errorf("%s: have %s, want %s: %v (%+v)", c.name, s, c.status, err, root)
 		}
-		if err != nil {
-			t.Logf("%s: %v", c.name, err)
-		} else {
-			t.Logf("%s: z = %v, error %.3g, sigma %.3g", c.name, root.Z, root.ErrorEstimate, root.SigmaMin)
+		if err != nil && !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%s: the reason should say %q: %v", c.name, c.reason, err)
 		}
 	}
 }
@@ -186,5 +186,22 @@ func powellSingular(z, th []expr) []expr {
 	a, b := z[1].sub(c(2).mul(z[2])), z[0].sub(z[3])
 	return []expr{
 		z[0].add(c(10).mul(z[1])), c(math.Sqrt(5)).mul(z[2].sub(z[3])), a.mul(a).add(th[0]), c(math.Sqrt(10)).mul(b.mul(b)),
+	}
+}
+
+// A singular system names what depends on what.
+func TestSingularNames(t *testing.T) {
+	r := vectorMap(t, 3, 1, "[z[0] + z[2] - t[0], z[1] - 1, 2 * z[0] + 2 * z[2] - 2 * t[0]]")
+	_, err := FindRoot(r, []float64{1, 1, 0}, []float64{1}, Settings{})
+	if statusOf(err) != graph.SingularStateJacobian {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"z[0]", "z[2]", "out0[0]", "out0[2]"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not named: %v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), "z[1]") {
+		t.Errorf("z[1] is not to blame: %v", err)
 	}
 }

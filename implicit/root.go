@@ -18,10 +18,15 @@ type Root struct {
 	Iterations, PlainSteps int
 	// ResidualNorm is ‖R(z, θ)‖₂.
 	ResidualNorm float64
-	// Rounding estimates the error in evaluating R at z, in the 2-norm: that of its operations (see
-	// Noise), and not less than what rounding z itself does, u‖|R_z||z|‖.
+	// Rounding estimates the error in evaluating R at z, in the 2-norm: twice the largest deviation
+	// over runs with perturbed operations (graph.Perturbed), and not less than what rounding z itself
+	// does, u‖|R_z||z|‖.
 	Rounding float64
-	// ErrorEstimate is δ = (‖R‖ + rounding)/σ_min, an estimate of ‖z − z*‖₂.
+	// Uncertainty is δ = (‖R‖ + rounding)/σ_min: how far the root can be away if all of it points in
+	// the weakest direction of R_z. The test for a fold uses it.
+	Uncertainty float64
+	// ErrorEstimate estimates ‖z − z*‖₂: twice the largest ‖R_z⁻¹R‖ over the perturbed runs, and not
+	// less than what rounding z itself does, u‖z‖.
 	ErrorEstimate float64
 	// LipschitzA and LipschitzB estimate the local Lipschitz constants of R_z and R_θ in z.
 	LipschitzA, LipschitzB float64
@@ -58,7 +63,7 @@ func FindRoot(r *Map, z0, theta []float64, s Settings) (*Root, error) {
 		if errors.As(err, &f) && f.Status == graph.SingularStateJacobian && root.ResidualNorm > s.Tolerance*max(1, norm2(root.Z)) {
 			moved := *f
 			moved.Status = graph.NotConverged
-			moved.Reason += "; this is no root: start elsewhere"
+			moved.Reason += "; this is no root"
 			return root, &moved
 		}
 		return root, err
@@ -74,7 +79,7 @@ func statusIs(err error, status graph.Status) bool {
 // unknown marks the evidence that a refused solve does not have.
 func (root *Root) unknown() {
 	nan := math.NaN()
-	root.Rounding, root.ErrorEstimate, root.LipschitzA, root.LipschitzB = nan, nan, nan, nan
+	root.Rounding, root.Uncertainty, root.ErrorEstimate, root.LipschitzA, root.LipschitzB = nan, nan, nan, nan, nan
 	root.Evidence = linsolve.Evidence{ConditionOne: nan, ConditionTwo: nan, ConditionScaled: nan, SigmaMin: nan, SigmaMax: nan}
 }
 
@@ -84,32 +89,30 @@ const sampled = 1.25
 // certify judges a root: R_z must be regular, and must be so in the whole region in which the true
 // root may lie. A condition number cannot see that: at a fold in one unknown it is 1.
 //
-// With δ the root error estimate and L_A a local Lipschitz constant of R_z, the smallest singular
+// With δ the uncertainty of the root and L_A a local Lipschitz constant of R_z, the smallest singular
 // value at the true root is at least σ_min − L_A δ; L_A δ/σ_min ≤ ½ keeps half of it (and is
 // Kantorovich's condition for the existence of the root).
 func (root *Root) certify(r *Map, s Settings) error {
 	root.unknown()
 	if r.m == 0 {
 		root.Evidence = root.lu.Evidence()
-		root.Rounding, root.ErrorEstimate, root.LipschitzA, root.LipschitzB = 0, 0, 0, 0
+		root.Rounding, root.Uncertainty, root.ErrorEstimate, root.LipschitzA, root.LipschitzB = 0, 0, 0, 0, 0
 		return nil
 	}
 	root.Evidence = root.lu.Evidence()
 	rng := rand.New(rand.NewPCG(s.Seed, 0x726f6f74))
-	noise, err := r.Noise(root.Z, root.theta, rng)
-	if err != nil {
-		return place(err, "near the root")
+	if err := root.measureRounding(r, rng); err != nil {
+		return err
 	}
-	root.Rounding = max(noise, linsolve.Epsilon/2*absMatVec(root.jacobian, root.Z, r.out))
-	root.ErrorEstimate = (root.ResidualNorm + root.Rounding) / root.SigmaMin
+	var err error
 	if root.LipschitzA, root.LipschitzB, err = root.localLipschitz(r, rng); err != nil {
 		return place(err, "near the root")
 	}
-	fold := sampled * root.LipschitzA * root.ErrorEstimate / root.SigmaMin
+	fold := sampled * root.LipschitzA * root.Uncertainty / root.SigmaMin
 	if !(fold <= 0.5) {
 		return &graph.Failure{Status: graph.SingularStateJacobian, Reason: fmt.Sprintf(
 			"R_z could be singular within the uncertainty of the root: σ_min = %.3g, the root is known to %.3g, and R_z changes by %.3g per unit: the solution branch may fold here; move the parameters away from the fold",
-			root.SigmaMin, root.ErrorEstimate, root.LipschitzA)}
+			root.SigmaMin, root.Uncertainty, root.LipschitzA)}
 	}
 	if limit := s.Tolerance * max(1, norm2(root.Z)); !(root.ErrorEstimate <= limit) {
 		return &graph.Failure{Status: graph.NotConverged, Reason: fmt.Sprintf(
@@ -119,15 +122,42 @@ func (root *Root) certify(r *Map, s Settings) error {
 	return nil
 }
 
+// perturbedRuns is how many runs with perturbed operations measure the rounding of a map.
+const perturbedRuns = 8
+
+// measureRounding sets Rounding, Uncertainty and ErrorEstimate.
+func (root *Root) measureRounding(r *Map, rng *rand.Rand) error {
+	base := make([]float64, r.out)
+	if err := r.Eval(base, root.Z, root.theta); err != nil {
+		return place(err, "near the root")
+	}
+	noise, moved := 0.0, 0.0
+	for range perturbedRuns {
+		value, err := r.Perturbed(root.Z, root.theta, rng)
+		if err != nil {
+			return place(err, "near the root")
+		}
+		noise = max(noise, distance(value, base))
+		if _, err := root.lu.Solve(value, value, 1, linsolve.Plain); err != nil {
+			return r.refusal(err, "R_z at the root", graph.NotConverged)
+		}
+		moved = max(moved, norm2(value))
+	}
+	root.Rounding = max(2*noise, linsolve.Epsilon/2*absMatVec(root.jacobian, root.Z, r.out))
+	root.Uncertainty = (root.ResidualNorm + root.Rounding) / root.SigmaMin
+	root.ErrorEstimate = max(2*moved, linsolve.Epsilon/2*norm2(root.Z))
+	return nil
+}
+
 // Noise estimates the rounding error in evaluating f at (z, θ), in the 2-norm: twice the largest
-// deviation over eight runs with perturbed operations (graph.Perturbed).
+// deviation over runs with perturbed operations (graph.Perturbed).
 func (f *Map) Noise(z, theta []float64, rng *rand.Rand) (float64, error) {
 	base := make([]float64, f.out)
 	if err := f.Eval(base, z, theta); err != nil {
 		return 0, err
 	}
 	worst := 0.0
-	for range 8 {
+	for range perturbedRuns {
 		value, err := f.Perturbed(z, theta, rng)
 		if err != nil {
 			return 0, err
@@ -137,20 +167,11 @@ func (f *Map) Noise(z, theta []float64, rng *rand.Rand) (float64, error) {
 	return 2 * worst, nil
 }
 
-// Perturbed evaluates f with a random rounding of every operation; see graph.Perturbed.
-func (f *Map) Perturbed(z, theta []float64, rng *rand.Rand) ([]float64, error) {
-	out, err := graph.Perturbed(f.p, rng, f.set(z, theta)...)
-	if err != nil {
-		return nil, err
-	}
-	return flatten(nil, out), nil
-}
-
 // localLipschitz estimates how fast R_z and R_θ change near the root, in the Frobenius norm, which
 // is not below the 2-norm: along the direction in which R_z is weakest and two random ones.
 func (root *Root) localLipschitz(r *Map, rng *rand.Rand) (la, lb float64, err error) {
 	directions := [][]float64{root.Right, randomUnit(rng, r.m), randomUnit(rng, r.m)}
-	h := max(1e-4*max(1, norm2(root.Z)), 4*root.ErrorEstimate)
+	h := max(1e-4*max(1, norm2(root.Z)), 4*root.Uncertainty)
 	rTheta := make([]float64, r.out*r.n)
 	if err := r.ParamJacobian(rTheta, root.Z, root.theta); err != nil {
 		return 0, 0, err

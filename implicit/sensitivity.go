@@ -33,7 +33,7 @@ func Differentiate(r *Map, root *Root) (*Sensitivity, error) {
 	}
 	var err error
 	if d.Solution, err = root.lu.Solve(d.S, d.S, r.n, linsolve.Plain); err != nil {
-		return nil, refusal(err, "solving R_z S = −R_θ", graph.NotConverged)
+		return nil, r.refusal(err, "R_z in R_z S = −R_θ", graph.NotConverged)
 	}
 	size := norm2(d.S)
 	if r.m > 0 {
@@ -91,7 +91,7 @@ func (root *Root) gradient(value float64, jz, jTheta []float64, d *Sensitivity, 
 	g := Gradient{Value: value, Gradient: make([]float64, n), Lambda: append([]float64{}, jz...)}
 	solution, err := root.lu.Solve(g.Lambda, g.Lambda, 1, linsolve.Transposed)
 	if err != nil {
-		return g, refusal(err, "solving R_zᵀ λ = J_zᵀ", graph.AdjointNotConverged)
+		return g, &graph.Failure{Status: graph.AdjointNotConverged, Reason: "solving R_zᵀ λ = J_zᵀ: " + err.Error()}
 	}
 	g.AdjointResidual = solution.ResidualNorm
 	for k := range n {

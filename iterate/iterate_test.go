@@ -269,3 +269,33 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 }
+
+// An affine map needs no search: its constants are exact, and a declaration below them is refuted.
+func TestAffine(t *testing.T) {
+	p := newProblem(t, 2, []float64{1, 2}, "[0.5 * z[0] + 0.25 * z[1], 0.125 * z[1]] + exp(t)", "0 * t")
+	c := claim(t)
+	c.Norm, c.NormTheta, c.Euclid, c.Radius = norm(t, "inf"), norm(t, "inf"), 1, 0
+	l := p.compare(t, upTo(30), c)
+	if l.Q != 0.75 || l.LZ != 0 || l.LTheta != 0 {
+		t.Errorf("q = %v, L_z = %v, L_theta = %v; want 0.75, 0, 0", l.Q, l.LZ, l.LTheta)
+	}
+	for _, r := range l.Rows {
+		if !holds(r.Verdict) {
+			t.Errorf("K = %d: %s %s", r.K, r.Verdict, r.Reason)
+		}
+	}
+	c.Source, c.Q = bounds.Declared, 0.74
+	if r := p.compare(t, []int{1}, c).Rows[0]; r.Verdict != bounds.DeclarationRefuted {
+		t.Errorf("q = 0.74: %s %s", r.Verdict, r.Reason)
+	}
+	for g, want := range map[string]bool{
+		"0.5 * z + t": true, "z + exp(t)": true, "t * z": false, "0.5 * z^2 + t": false, "0.5 * tanh(z)": false,
+		"sign(z) + t": false, "0.5 * abs(z)": false, "sign(t) + z": true,
+		"z[0] > 0 ? 0.5 * z : 0.25 * z": false, "t[0] > 0 ? 0.5 * z : 0.25 * z": true,
+	} {
+		affine, err := mapOf(t, 1, 1, true, g).Affine()
+		if err != nil || affine != want {
+			t.Errorf("%s: affine %v, want %v (%v)", g, affine, want, err)
+		}
+	}
+}

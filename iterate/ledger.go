@@ -62,7 +62,7 @@ func Compare(g, start *implicit.Map, theta []float64, steps []int, root *implici
 		return l, nil
 	}
 	if root != nil {
-		c.gz, c.gTheta = make([]float64, m*m), make([]float64, m*p)
+		c.gz, c.gTheta, c.scale = make([]float64, m*m), make([]float64, m*p), make([]float64, m*p)
 		if err := errors.Join(g.StateJacobian(c.gz, nil, root.Z, theta), g.ParamJacobian(c.gTheta, root.Z, theta)); err != nil {
 			return nil, err
 		}
@@ -85,6 +85,9 @@ type comparison struct {
 	outside    string // the first iterate outside D
 	ball       bounds.Ball
 	image      []float64
+	eta        float64 // rounding of a step where it was measured last
+	etaRoot    float64 // and at z*
+	scale      []float64
 }
 
 func (c *comparison) visit(k int, z, e []float64) error {
@@ -111,7 +114,7 @@ func (c *comparison) visit(k int, z, e []float64) error {
 	if c.floor == nil {
 		return nil
 	}
-	eta, etaS, err := c.rounding(z, e)
+	eta, etaS, err := c.rounding(k, z, e)
 	if err != nil {
 		return err
 	}
@@ -128,7 +131,11 @@ func (c *comparison) begin(z, e []float64) error {
 			c.Radius = 1e-6 * max(1, c.Norm.Distance(c.root.Z, make([]float64, len(z))))
 		}
 	}
-	var err error
+	noise, err := c.g.Noise(c.root.Z, c.theta, c.rng)
+	if err != nil {
+		return err
+	}
+	c.etaRoot = 2 * c.Euclid * noise
 	if c.ball, err = bounds.NewBall(c.root.Z, c.Radius, c.Norm); err != nil {
 		return err
 	}
@@ -162,11 +169,22 @@ func (c *comparison) matrix(a []float64) float64 {
 	return c.Norm.Matrix(a, m, p, c.NormTheta)
 }
 
-// constants estimates q, L_z and L_θ over D, or searches D for a witness against declared ones.
+// square is the induced norm of an m×m matrix.
+func (c *comparison) square(a []float64) float64 {
+	m, _, _ := c.g.Dims()
+	return c.Norm.Matrix(a, m, m, c.Norm)
+}
+
+// constants estimates q, L_z and L_θ over D, or searches D for a witness against declared ones. Of a
+// map that is affine in z there is nothing to search: q = ‖G_z‖ anywhere, and L_z = L_θ = 0.
 func (c *comparison) constants() error {
 	m, p, _ := c.g.Dims()
 	if m == 0 {
 		return nil
+	}
+	if affine, err := c.g.Affine(); err != nil || affine {
+		c.settle(bounds.Estimate{Value: c.square(c.gz)}, bounds.Estimate{}, bounds.Estimate{})
+		return err
 	}
 	if err := c.oneBranch(); err != nil || c.Failed != "" {
 		return err
@@ -196,15 +214,7 @@ func (c *comparison) constants() error {
 	if err != nil {
 		return err
 	}
-	if c.Source == bounds.Estimated {
-		c.Q, c.LZ, c.LTheta = q.Value, lz.Value, lTheta.Value
-	} else {
-		c.refute("q", c.Q, q)
-		c.refute("L_z", c.LZ, lz)
-		c.refute("L_theta", c.LTheta, lTheta)
-	}
-	if c.Q >= 1 {
-		c.Failed = fmt.Sprintf("q = %.6g is not below 1 on D", c.Q)
+	if c.settle(q, lz, lTheta); c.Failed != "" {
 		return nil
 	}
 	image := func(z []float64) ([]float64, error) {
@@ -218,6 +228,20 @@ func (c *comparison) constants() error {
 		c.Failed = fmt.Sprintf("G(D) is not within D: a point of D is mapped to distance %.6g, beyond the radius %.6g", farthest.Value, c.Radius)
 	}
 	return err
+}
+
+// settle takes the constants that were found, or holds the declared ones against them.
+func (c *comparison) settle(q, lz, lTheta bounds.Estimate) {
+	if c.Source == bounds.Estimated {
+		c.Q, c.LZ, c.LTheta = q.Value, lz.Value, lTheta.Value
+	} else {
+		c.refute("q", c.Q, q)
+		c.refute("L_z", c.LZ, lz)
+		c.refute("L_theta", c.LTheta, lTheta)
+	}
+	if !(c.Q < 1) {
+		c.Failed = fmt.Sprintf("q = %.6g is not below 1 on D", c.Q)
+	}
 }
 
 // branchSamples is how many points of D are asked for the branches that G takes there.
@@ -256,19 +280,22 @@ func (c *comparison) refute(name string, declared float64, found bounds.Estimate
 	}
 }
 
-// rounding bounds the rounding errors of one step: of the state, by perturbed runs of G, doubled
-// twice; of the Jacobian recursion, by that of two matrix products, (m + 16)·u·(|G_z||E| + |G_θ|),
+// rounding bounds the rounding errors of step k: of the state, by perturbed runs of G, doubled twice,
+// at the first steps, at powers of two, and at z*; of the Jacobian recursion, by that of two matrix products, (m + 16)·u·(|G_z||E| + |G_θ|),
 // with G_z and G_θ taken at z*.
-func (c *comparison) rounding(z, e []float64) (eta, etaS float64, err error) {
-	for range 3 {
-		y, err := c.g.Perturbed(z, c.theta, c.rng)
-		if err != nil {
-			return 0, 0, err
+func (c *comparison) rounding(k int, z, e []float64) (eta, etaS float64, err error) {
+	if k < 8 || k&(k-1) == 0 {
+		c.eta = 0
+		for range 3 {
+			y, err := c.g.Perturbed(z, c.theta, c.rng)
+			if err != nil {
+				return 0, 0, err
+			}
+			c.eta = max(c.eta, 4*c.Norm.Distance(y, c.image))
 		}
-		eta = max(eta, 4*c.Norm.Distance(y, c.image))
 	}
 	m, p, _ := c.g.Dims()
-	scale := make([]float64, m*p)
+	scale := c.scale
 	for i := range m {
 		for l := range p {
 			t := math.Abs(c.gTheta[i*p+l])
@@ -278,7 +305,7 @@ func (c *comparison) rounding(z, e []float64) (eta, etaS float64, err error) {
 			scale[i*p+l] = t
 		}
 	}
-	return eta, float64(m+16) * 0x1p-53 * c.matrix(scale), nil
+	return max(c.eta, c.etaRoot), float64(m+16) * 0x1p-53 * c.matrix(scale), nil
 }
 
 // record appends the row of an asked K with its verdict.

@@ -14,9 +14,9 @@ import (
 const iteratesFigure = "iterates"
 
 // errorPanels are the two claims about an iterate: the measured error, and what bounds it.
-var errorPanels = []struct{ noun, limit, err, bound, label string }{
-	{"state error", "state bound", "state_error", "state_bound", "state error  ‖" + italic("z") + sub(italic("K")) + " − " + italic("z") + "*‖"},
-	{"sensitivity error", "sensitivity bound", "sensitivity_error", "sensitivity_bound",
+var errorPanels = []struct{ noun, limit, err, bound, floor, label string }{
+	{"state error", "state bound", "state_error", "state_bound", "state_floor", "state error  ‖" + italic("z") + sub(italic("K")) + " − " + italic("z") + "*‖"},
+	{"sensitivity error", "sensitivity bound", "sensitivity_error", "sensitivity_bound", "floor",
 		"sensitivity error  ‖d" + italic("z") + sub(italic("K")) + "/d" + italic("θ") + " − d" + italic("z") + "*/d" + italic("θ") + "‖"},
 }
 
@@ -49,7 +49,7 @@ func (r *Run) iteratesPlot() *Figure {
 				pieces: pieces(s.rows, k, t.Column(claim.bound), &bounds, &p.x, dropped.counter(claim.limit)),
 				line:   draw.LineStyle{Color: mix(c, 0.5), Width: 2, Dashes: dashes[1]}})
 			bands = append(bands, curve{
-				pieces: pieces(s.rows, k, t.Column("floor"), &floors, &p.x, nil),
+				pieces: pieces(s.rows, k, t.Column(claim.floor), &floors, &p.x, nil),
 				line:   draw.LineStyle{Color: c, Width: 0.3}})
 		}
 		var floorShown bool

@@ -61,7 +61,11 @@ func (t *Table) print(b *strings.Builder, width int) {
 	for c, i := range columns {
 		cells[c] = []string{t.heading(i, columns)}
 		for _, row := range rows {
-			cells[c] = append(cells[c], cell(row[i]))
+			if swept := i >= 3 && i < 3+t.Swept; swept {
+				cells[c] = append(cells[c], row[i].String()) // in full: it tells points apart
+			} else {
+				cells[c] = append(cells[c], cell(row[i]))
+			}
 		}
 		for _, s := range cells[c] {
 			widths[c] = max(widths[c], utf8.RuneCountInString(s))
@@ -200,14 +204,18 @@ func (t *Table) counts(column int) string {
 	return strings.Join(parts, ", ")
 }
 
-// printReasons prints each reason once, and no more than a few.
+// printReasons prints each reason once, under its verdict or else its status, and no more than a few.
 func (t *Table) printReasons(b *strings.Builder) {
 	const most = 5
-	status, reason := t.Column("status"), t.Column("reason")
-	type key struct{ status, reason Value }
+	status, reason, verdict := t.Column("status"), t.Column("reason"), t.Column("verdict")
+	type key struct{ of, reason Value }
 	var order []key
 	for _, row := range t.Rows {
-		if k := (key{row[status], row[reason]}); !k.reason.Absent() && !slices.Contains(order, k) {
+		k := key{row[status], row[reason]}
+		if verdict >= 0 && !row[verdict].Absent() {
+			k.of = row[verdict]
+		}
+		if !k.reason.Absent() && !slices.Contains(order, k) {
 			order = append(order, k)
 		}
 	}
@@ -216,7 +224,7 @@ func (t *Table) printReasons(b *strings.Builder) {
 			fmt.Fprintf(b, "  … %d reasons more in %s.csv …\n", len(order)-most, t.Name)
 			break
 		}
-		fmt.Fprintf(b, "  %s: %s\n", k.status, k.reason)
+		fmt.Fprintf(b, "  %s: %s\n", k.of, k.reason)
 	}
 }
 

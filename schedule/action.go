@@ -134,5 +134,8 @@ func checkSlots(steps, slots int) error {
 	if slots < 0 || slots == 0 && steps > 1 {
 		return fmt.Errorf("%w: %d slots for %d steps, want at least 1", ErrInput, slots, steps)
 	}
+	if slots > MaxSteps {
+		return fmt.Errorf("%w: %d slots, want at most %d", ErrInput, slots, MaxSteps)
+	}
 	return nil
 }

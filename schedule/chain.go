@@ -30,10 +30,10 @@ type Chain interface {
 	Reverse(j int, tape, after, before []float64) error
 }
 
-// StepError is an error of one step of a chain.
+// StepError is an error of one step of a chain, or of the disk snapshot of its result.
 type StepError struct {
 	Step int    // j in x_j = F_j(x_{j−1})
-	Call string // "advance", "record", "reverse", …
+	Call string // "advance", "record", "reverse", "save to disk", …
 	Err  error
 }
 

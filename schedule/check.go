@@ -1,9 +1,6 @@
 package schedule
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // ActionError is an action that its machine cannot execute, or a stream that ends too early or too late.
 type ActionError struct {
@@ -13,6 +10,9 @@ type ActionError struct {
 }
 
 func (e *ActionError) Error() string {
+	if e.Action == (Action{}) { // there is none
+		return fmt.Sprintf("schedule: after %d actions: %s", e.Index, e.Reason)
+	}
 	return fmt.Sprintf("schedule: action %d (%v): %s", e.Index, e.Action, e.Reason)
 }
 
@@ -68,14 +68,14 @@ const none = -1
 type machine struct {
 	limits  Limits
 	steps   int
-	live    int    // state
-	before  int    // the state in the work buffer
-	slots   []int  // state in each slot, memory first
-	tapes   []int  // steps
-	end     int    // the cotangent's state
-	replays []int  // by step
-	held    [2]int // snapshots in memory and on disk
-	later   bool   // the first pass is over
+	live    int      // state
+	before  int      // the state in the work buffer
+	slots   [2][]int // state in each slot, in memory and on disk
+	tapes   []int    // steps
+	end     int      // the cotangent's state
+	replays []int    // by step
+	held    [2]int   // snapshots in memory and on disk
+	later   bool     // the first pass is over
 	counts  Counts
 }
 
@@ -94,23 +94,29 @@ func (m *machine) do(a Action) (problem string) {
 		if a.Slot < 0 || int(a.Slot) >= m.limits.Slots+m.limits.Disk {
 			return fmt.Sprintf("slot outside the %d in memory and %d on disk", m.limits.Slots, m.limits.Disk)
 		}
-		for len(m.slots) <= int(a.Slot) {
-			m.slots = append(m.slots, none)
-		}
+	}
+	tier, slot := 0, int(a.Slot)
+	if slot >= m.limits.Slots {
+		tier, slot = 1, slot-m.limits.Slots
 	}
 	switch a.Kind {
 	case Advance, Save, Record, RecordReverse:
 		if m.live != a.From {
 			return fmt.Sprintf("live state is x_%d, want x_%d", m.live, a.From)
 		}
-	case Restore, Move, Free:
-		if got := m.slots[a.Slot]; got != a.From {
-			return fmt.Sprintf("slot holds x_%d, want x_%d", got, a.From)
-		}
 	}
-	onDisk := 0
-	if int(a.Slot) >= m.limits.Slots {
-		onDisk = 1
+	switch a.Kind {
+	case Save:
+		for len(m.slots[tier]) <= slot {
+			m.slots[tier] = append(m.slots[tier], none)
+		}
+		if held := m.slots[tier][slot]; held != none {
+			return fmt.Sprintf("slot still holds x_%d", held)
+		}
+	case Restore, Move, Free:
+		if slot >= len(m.slots[tier]) || m.slots[tier][slot] != a.From {
+			return "slot does not hold this state"
+		}
 	}
 	switch a.Kind {
 	case Record, RecordReverse, Restore, Move, Back:
@@ -138,23 +144,20 @@ func (m *machine) do(a Action) (problem string) {
 		}
 		m.live = a.From
 	case Save:
-		if m.slots[a.Slot] != none {
-			return fmt.Sprintf("slot still holds x_%d", m.slots[a.Slot])
-		}
-		m.slots[a.Slot] = a.From
-		m.held[onDisk]++
+		m.slots[tier][slot] = a.From
+		m.held[tier]++
 		c.PeakSlots, c.PeakDisk = max(c.PeakSlots, m.held[0]), max(c.PeakDisk, m.held[1])
-		c.Writes += int64(1 - onDisk)
-		c.DiskWrites += int64(onDisk)
+		c.Writes += int64(1 - tier)
+		c.DiskWrites += int64(tier)
 	case Restore, Move:
 		m.live = a.From
-		c.Reads += int64(1 - onDisk)
-		c.DiskReads += int64(onDisk)
+		c.Reads += int64(1 - tier)
+		c.DiskReads += int64(tier)
 	}
 	switch a.Kind {
 	case Move, Free:
-		m.slots[a.Slot] = none
-		m.held[onDisk]--
+		m.slots[tier][slot] = none
+		m.held[tier]--
 	case RecordReverse, Record:
 		for j := a.From + 1; j <= a.To; j++ {
 			m.tapes = append(m.tapes, j)
@@ -184,11 +187,11 @@ func (m *machine) do(a Action) (problem string) {
 }
 
 func (m *machine) finish() (problem string) {
-	switch held := slices.IndexFunc(m.slots, func(at int) bool { return at != none }); {
+	switch {
 	case m.end != 0:
 		return fmt.Sprintf("the stream ends with the cotangent at x_%d", m.end)
-	case held >= 0:
-		return fmt.Sprintf("the stream ends with x_%d in slot %d", m.slots[held], held)
+	case m.held != [2]int{}:
+		return fmt.Sprintf("the stream ends with %d snapshots in memory and %d on disk", m.held[0], m.held[1])
 	case len(m.tapes) > 0:
 		return fmt.Sprintf("the stream ends with the tape of step %d", m.tapes[0])
 	}

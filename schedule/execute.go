@@ -116,9 +116,9 @@ func (r *Runner) advance(from, to int) error {
 // advanceFast is for states of one length, without instruments.
 func (r *Runner) advanceFast(from, to int) error {
 	n := r.sizes.inner
-	chain, x, next := r.chain, r.states[from&1][:n], r.states[1-from&1][:n]
+	chain, stop, x, next := r.chain, r.stop, r.states[from&1][:n], r.states[1-from&1][:n]
 	for j := from + 1; j <= to; j++ {
-		if r.stop.Load() {
+		if stop.Load() {
 			r.at = j - 1
 			return errStopped
 		}
@@ -173,7 +173,7 @@ func (r *Runner) save(a Action) error {
 			return badAction("disk slot is full or missing")
 		}
 		if err := r.settings.Store.Write(disk, x); err != nil {
-			return err
+			return &StepError{a.From, "save to disk", err}
 		}
 		r.disk[disk] = a.From
 		c.DiskWrites++
@@ -201,7 +201,7 @@ func (r *Runner) restore(a Action) error {
 		}
 		if a.Kind != Free {
 			if err := r.settings.Store.Read(disk, x); err != nil {
-				return err
+				return &StepError{a.From, "restore from disk", err}
 			}
 			c.DiskReads++
 		}

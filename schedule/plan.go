@@ -12,7 +12,7 @@ type Candidate struct {
 	Slots  int // d, or m for the uniform methods
 	Disk   int
 	Counts Counts  // predicted
-	Bytes  Bytes   // predicted, for states and tapes that are all as large as the largest
+	Bytes  Bytes   // predicted; never exceeded, and attained but for a tape or a block of tapes in the uniform methods
 	Time   float64 // predicted, in the unit of the costs
 	Fits   bool    // in the budget
 }

@@ -56,7 +56,7 @@ type Runner struct {
 	disk    []int // the state in each disk slot, or none
 	replays profile
 	fidelity
-	stop atomic.Bool // the context is done
+	stop *atomic.Bool // this run's context is done
 
 	// The state of a run. State x_j and its cotangent x̄_j live in the buffers j mod 2, so that a step never moves a buffer and the
 	// state before the last step is still there.
@@ -109,11 +109,10 @@ func (r *Runner) Run(ctx context.Context, sweep Sweep) (Result, error) {
 	if err := r.checkSweep(); err != nil {
 		return r.result, err
 	}
-	r.stop.Store(false)
-	defer context.AfterFunc(ctx, func() { r.stop.Store(true) })()
-	if ctx.Err() != nil {
-		r.stop.Store(true)
-	}
+	stop := new(atomic.Bool)
+	stop.Store(ctx.Err() != nil)
+	r.stop = stop
+	defer context.AfterFunc(ctx, func() { stop.Store(true) })()
 	err := r.run()
 	if errors.Is(err, errStopped) {
 		err = fmt.Errorf("schedule: stopped with live state x_%d and the cotangent at x_%d: %w", r.at, r.end, context.Cause(ctx))

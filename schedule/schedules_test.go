@@ -329,25 +329,56 @@ func TestCapacity(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	check := func(wants ...string) func(Schedule, error) {
-		return func(_ Schedule, err error) {
-			t.Helper()
-			if !errors.Is(err, ErrInput) {
-				t.Errorf("got %v", err)
-				return
-			}
-			for _, want := range wants {
-				if !strings.Contains(err.Error(), want) {
-					t.Errorf("%q does not say %q", err, want)
-				}
+	costs := Costs{Advance: 1, DiskWrite: 1, DiskRead: 1}
+	for _, c := range []struct {
+		what  string
+		build func() (Schedule, error)
+		wants []string
+	}{
+		{"C too small", func() (Schedule, error) { return NewBinomial(1000, 3, 4) },
+			[]string{"1000 steps", "C(3, 4) = 35", "least budget is t = 17", "least number of slots is d = 10"}},
+		{"no slot", func() (Schedule, error) { return NewBinomial(2, 0, 5) }, []string{"C(0, 5) = 1", "d = 1"}},
+		{"no replay", func() (Schedule, error) { return NewBinomial(3, 5, 0) }, []string{"C(5, 0) = 1", "t = 1"}},
+		{"neither", func() (Schedule, error) { return NewBinomial(2, 0, 0) }, []string{"d ≥ 1 and t ≥ 1"}},
+		{"negative slots", func() (Schedule, error) { return NewBinomial(1, -1, 3) }, nil},
+		{"negative steps", func() (Schedule, error) { return NewStoreAll(-1) }, []string{"-1 steps"}},
+		{"too many steps", func() (Schedule, error) { return NewRevolve(MaxSteps+1, 3) }, []string{"2147483648 steps"}},
+		{"too many slots", func() (Schedule, error) { return NewRevolve(3, MaxSteps+1) }, []string{"2147483648 slots"}},
+		{"uniform", func() (Schedule, error) { return NewUniform(1, 0) }, []string{"at least 1 slot"}},
+		{"uniform-tape", func() (Schedule, error) { return NewUniformTape(2, 0) }, []string{"at least 1"}},
+		{"revolve", func() (Schedule, error) { return NewRevolve(2, 0) }, []string{"at least 1"}},
+		{"online", func() (Schedule, error) { return NewOnline(2, 0) }, []string{"at least 1"}},
+		{"disk", func() (Schedule, error) { return NewTwoTier(2, 1, -1, costs) }, []string{"-1 disk slots"}},
+		{"costs", func() (Schedule, error) { return NewTwoTier(2, 1, 1, Costs{}) }, []string{"costs of a step"}},
+		{"costs", func() (Schedule, error) { return NewTwoTier(2, 1, 1, Costs{Advance: 1, DiskRead: math.NaN()}) }, []string{"NaN"}},
+	} {
+		_, err := c.build()
+		if !errors.Is(err, ErrInput) {
+			t.Errorf("%s: got %v", c.what, err)
+			continue
+		}
+		for _, want := range c.wants {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %q does not say %q", c.what, err, want)
 			}
 		}
 	}
-	wrap := func(s *Binomial, err error) (Schedule, error) { return s, err }
-	check("1000 steps", "C(3, 4) = 35", "least budget is t = 17", "least number of slots is d = 10")(wrap(NewBinomial(1000, 3, 4)))
-	check("C(0, 5) = 1", "d = 1")(wrap(NewBinomial(2, 0, 5)))
-	check("C(5, 0) = 1", "t = 1")(wrap(NewBinomial(3, 5, 0)))
-	check("d ≥ 1 and t ≥ 1")(wrap(NewBinomial(2, 0, 0)))
+	// What needs no slot has none.
+	for _, steps := range []int{0, 1} {
+		for _, build := range []func() (Schedule, error){
+			func() (Schedule, error) { return NewBinomial(steps, 0, 0) },
+			func() (Schedule, error) { return NewRevolve(steps, 0) },
+			func() (Schedule, error) { return NewUniformTape(steps, 0) },
+			func() (Schedule, error) { return NewOnline(steps, 0) },
+			func() (Schedule, error) { return NewTwoTier(steps, 0, 2, costs) },
+		} {
+			s, err := build()
+			if err != nil {
+				t.Fatal(err)
+			}
+			soundness(t, s, steps)
+		}
+	}
 }
 
 func TestPlansStartFast(t *testing.T) {

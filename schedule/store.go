@@ -44,9 +44,9 @@ func (s *FileStore) Write(slot int, x []float64) error {
 	_, err := s.file.WriteAt(bytesOf(x), int64(slot)*s.slotSize)
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("schedule: the disk is full at disk slot %d: %w; use fewer disk slots or another folder", slot, err)
+		return fmt.Errorf("the disk is full at disk slot %d: %w; use fewer disk slots or another folder", slot, err)
 	case err != nil:
-		return fmt.Errorf("schedule: disk slot %d: %w", slot, err)
+		return fmt.Errorf("disk slot %d: %w", slot, err)
 	}
 	return nil
 }
@@ -61,9 +61,9 @@ func (s *FileStore) Read(slot int, x []float64) error {
 	case n == 8*len(x):
 		return nil
 	case errors.Is(err, io.EOF):
-		return fmt.Errorf("schedule: the snapshot file was cut short: disk slot %d has %d of %d bytes: %w", slot, n, 8*len(x), io.ErrUnexpectedEOF)
+		return fmt.Errorf("the snapshot file was cut short: disk slot %d has %d of %d bytes: %w", slot, n, 8*len(x), io.ErrUnexpectedEOF)
 	default:
-		return fmt.Errorf("schedule: disk slot %d: %w", slot, err)
+		return fmt.Errorf("disk slot %d: %w", slot, err)
 	}
 }
 

@@ -113,7 +113,8 @@ func TestFullDisk(t *testing.T) {
 	store := &FileStore{file: full, slotSize: 8, unlinked: true}
 	defer store.Close()
 	_, err = runOn(newLogistic(60), twoTier(t), Settings{Store: store})
-	if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "disk is full") {
+	var step *StepError
+	if !errors.As(err, &step) || step.Step != 0 || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "disk is full") {
 		t.Errorf("got %v", err)
 	}
 }

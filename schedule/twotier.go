@@ -51,8 +51,8 @@ func NewTwoTier(steps, slots, disk int, costs Costs) (*TwoTier, error) {
 	if err := checkSlots(steps, slots); err != nil {
 		return nil, err
 	}
-	if disk < 0 {
-		return nil, fmt.Errorf("%w: %d disk slots", ErrInput, disk)
+	if disk < 0 || disk > MaxSteps-slots {
+		return nil, fmt.Errorf("%w: %d disk slots beside %d in memory", ErrInput, disk, slots)
 	}
 	write, read := costs.DiskWrite/costs.Advance, costs.DiskRead/costs.Advance
 	if !(costs.Advance > 0) || !(write >= 0) || !(read >= 0) || math.IsInf(write+read, 0) {

@@ -233,7 +233,7 @@ func (r arrayReader) random(n *node, law string) (Array, *Error) {
 	if err != nil {
 		return Array{}, err
 	}
-	fillRandom(a.Data, law, uint64(n.child("seed").count()))
+	fillRandom(a.Data, law, newGenerator(uint64(n.child("seed").count())))
 	factor := 1.0
 	if scale != nil {
 		factor = scale.number()

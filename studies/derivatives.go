@@ -171,7 +171,7 @@ func (s *Solver) compareBranch(i int, g implicit.Gradient, root *implicit.Root, 
 	})
 }
 
-// ladder compares a directional derivative with central differences at steps from 1e-1 down to 1e-8
+// ladder compares a directional derivative with central differences at steps from 1e-1 down to 1e-12
 // of the size of x. They agree if the best quotient is within 1e-6 of the derivative, or within the
 // rounding that a difference of two such values has.
 func ladder(what string, derivative float64, x, v []float64, f func([]float64) (float64, error)) Difference {
@@ -184,7 +184,7 @@ func ladder(what string, derivative float64, x, v []float64, f func([]float64) (
 		size = 1
 	}
 	limit := 0.0
-	for h := 0.1 * size; h > 0.5e-8*size; h /= 10 {
+	for h := 0.1 * size; h > 0.5e-12*size; h /= 10 {
 		up, err := f(step(x, v, h))
 		if err != nil {
 			continue

@@ -14,11 +14,8 @@ var namePattern = regexp.MustCompile(`^[A-Za-zα-ωΑ-Ω_][A-Za-z0-9_α-ωΑ-Ω]
 // columns are the fixed columns of the result tables. Only pi is predefined in formulas.
 var columns = []string{"study", "point", "branch", "status", "reason", "method", "K", "j"}
 
-// words have a meaning in formulas, or are kept back because they look as if they had one.
-var words = []string{
-	"pi", "true", "false", "nil", "and", "or", "not", "in", "if", "else", "let",
-	"matches", "contains", "startsWith", "endsWith", "solution",
-}
+// kept are words of the study file that a name would make hard to read.
+var kept = []string{"solution"}
 
 // nameSpace holds the names of a study: all sections share it.
 type nameSpace struct {
@@ -38,7 +35,7 @@ func (s *nameSpace) declare(src *source, n *node) {
 		s.add(at.errorf(key, "the name %q is taken: result tables have a column of that name", n.name).hint("choose another name"))
 	case slices.ContainsFunc(formula.Functions(), func(f formula.FunctionDoc) bool { return f.Name == n.name }):
 		s.add(at.errorf(key, "the name %q is taken: formulas have a function of that name", n.name).hint("choose another name"))
-	case slices.Contains(words, n.name) || formula.Reserved(n.name):
+	case formula.Reserved(n.name) || slices.Contains(kept, n.name):
 		s.add(at.errorf(key, "the name %q is taken: it is a word of the formula language", n.name).hint("choose another name"))
 	case twice:
 		s.add(at.errorf(key, "the name %q is defined twice", n.name).

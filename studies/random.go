@@ -8,17 +8,19 @@ import (
 // pcgStream is the second word of every generator's seed: the bytes of "lensir".
 const pcgStream = 0x6c656e736972
 
-// fillRandom fills dst from a seed, in row-major order. The numbers are part of every study that
+// newGenerator is the generator of a made array.
+func newGenerator(seed uint64) *rand.PCG { return rand.NewPCG(seed, pcgStream) }
+
+// fillRandom fills dst from a generator, in row-major order. The numbers are part of every study that
 // uses them and never change; the same seed gives the same bits on every machine.
 //
-// The generator is PCG-DXSM as in math/rand/v2, rand.NewPCG(seed, 0x6c656e736972). From each 64-bit
+// The generator is PCG-DXSM as in math/rand/v2, of made arrays rand.NewPCG(seed, 0x6c656e736972). From each 64-bit
 // word w it takes u = (2⌊w/2¹²⌋ + 1 − 2⁵²)/2⁵², which is uniform on (−1, 1), exact and never 0.
 //
 //   - "uniform": the u in turn.
 //   - "normal": Marsaglia's polar method. Pairs (u, v) are drawn until s = u² + v² < 1, and give
 //     u·f and v·f with f = √(−2 ln s / s).
-func fillRandom(dst []float64, law string, seed uint64) {
-	pcg := rand.NewPCG(seed, pcgStream)
+func fillRandom(dst []float64, law string, pcg *rand.PCG) {
 	uniform := func() float64 {
 		return float64(2*int64(pcg.Uint64()>>12)+1-1<<52) / (1 << 52)
 	}

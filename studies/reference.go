@@ -18,8 +18,8 @@ A study is a TOML file. Names have Latin or Greek letters, digits and ` + "`_`" 
 space of names; a key with Greek letters stands in quotes, as TOML wants it. Formulas are strings in
 quotes; a number alone needs none. Keys are read as they are written: upper and lower case differ.
 `)
-	b.WriteString("\nNot to be used as names are the columns of the result tables (" + code(columns) + "), the words " +
-		code(words) + ", and the functions of the last section.\n")
+	b.WriteString("\nNot to be used as names are the columns of the result tables (" + code(columns) +
+		"), `pi`, the words of the\nformula language, and its functions, which the table at the end lists.\n")
 	const tableHead = "\n| key | takes | default | example | meaning |\n|---|---|---|---|---|\n"
 	b.WriteString("\n## At the top\n" + tableHead)
 	section := row{}
@@ -75,6 +75,8 @@ from the loosest:
 var formHeads = map[string]string{
 	"(array)": "## Arrays that are made\n\nWhere an array is wanted, a table may say how it is made, " +
 		"for example `W = { random = \"normal\", shape = [8, 8], seed = 1 }`.",
+	"(law)": "## Laws of sampled names\n\nWhere a name is sampled, a table says its law, " +
+		"for example `q = { uniform = [0.1, 0.9] }`.",
 	"(list)": "## Lists that are made\n\nWhere a list of values is wanted, a table may say how it is made, " +
 		"for example `q = { linspace = [0.1, 0.9, 9] }`.",
 }

@@ -284,6 +284,8 @@ func (c *checker) misfit(n *node, r *rule) (bad *node, why string) {
 		if list && len(n.items) == 3 && isNumber(n.items[0]) && isNumber(n.items[1]) {
 			return all(&node{items: n.items[2:]}, isCount)
 		}
+	case wantPair:
+		ok = list && len(n.items) == 2 && isNumber(n.items[0]) && isNumber(n.items[1])
 	case wantRows:
 		if list && len(n.items) == 2 {
 			if bad, why := all(n, isCount); bad != nil {

@@ -135,20 +135,19 @@ func (s *Summary) compute(ctx context.Context, m *Model, points []Point, todo []
 		outcome *Outcome
 		err     error
 	}
+	first, err := NewSolver(m, o.Seed)
+	if err != nil {
+		return err
+	}
 	jobs := min(o.Jobs, len(todo))
 	queue, answers := make(chan int, jobs), make(chan answer)
 	var workers sync.WaitGroup
 	for range jobs {
 		workers.Go(func() {
-			var solver *Solver
+			solver := first.Clone()
 			for at := range queue {
 				a := answer{at: at}
 				a.err = guarded(points[at], o.Seed, func() (err error) {
-					if solver == nil {
-						if solver, err = NewSolver(m, o.Seed); err != nil {
-							return err
-						}
-					}
 					a.outcome, err = solver.Solve(points[at])
 					return err
 				})

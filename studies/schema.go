@@ -25,6 +25,8 @@ const (
 	wantCount                // a whole number from 0
 	wantShape                // a whole number, or a list of them
 	wantRange                // [first, last, how many]
+	wantPair                 // two numbers
+	wantDraw                 // the law of a sampled name
 	wantRows                 // [first, end]
 	wantArray                // a number, a vector, a matrix, or a made array
 	wantList                 // a list of numbers, or a made list
@@ -43,6 +45,8 @@ var wants = map[want]string{
 	wantCount:    "a whole number from 0",
 	wantShape:    "a whole number or a list of whole numbers",
 	wantRange:    "[first, last, how many]",
+	wantPair:     "two numbers",
+	wantDraw:     "a law",
 	wantRows:     "[first, end]",
 	wantArray:    "a number, a vector, a matrix or a made array",
 	wantList:     "a list of numbers or a made list",
@@ -51,7 +55,7 @@ var wants = map[want]string{
 }
 
 // forms names the rows that describe the table which a type also takes.
-var forms = map[want]string{wantArray: "(array)", wantList: "(list)"}
+var forms = map[want]string{wantArray: "(array)", wantList: "(list)", wantDraw: "(law)"}
 
 // row is one line of the schema.
 type row struct {
@@ -165,7 +169,7 @@ var schema = []row{
 		meaning: "The linear solver."},
 
 	{path: "sweep", want: wantTable,
-		meaning: "Values that constants and parameters take in turn: one of `[sweep.grid]` and `[sweep.zip]`."},
+		meaning: "Values that constants and parameters take in turn: one of `[sweep.grid]`, `[sweep.zip]` and `[sweep.sample]`."},
 	{path: "sweep.grid", want: wantTable,
 		meaning: "All combinations; the last name varies fastest."},
 	{path: "sweep.grid.<name>", want: wantList, example: "[0.5, 1.0, 1.5]",
@@ -174,6 +178,14 @@ var schema = []row{
 		meaning: "The first values together, then the second ones, and so on: lists of one length."},
 	{path: "sweep.zip.<name>", want: wantList, example: "{ linspace = [0, 1, 11] }",
 		meaning: "The values of a scalar constant or parameter."},
+	{path: "sweep.sample", want: wantTable,
+		meaning: "Points drawn at random: each name by its own law, independently of the others."},
+	{path: "sweep.sample.points", want: wantCount, required: true, example: "100",
+		meaning: "How many points."},
+	{path: "sweep.sample.seed", want: wantCount, byDefault: "1",
+		meaning: "The seed of the draws."},
+	{path: "sweep.sample.<name>", want: wantDraw, example: "{ uniform = [0.1, 0.9] }",
+		meaning: "The law of a scalar constant or parameter."},
 	{path: "expect", want: wantTable,
 		meaning: "Makes a refusal the success of the study."},
 	{path: "expect.status", want: wantChoice, choices: statuses, required: true, example: `"SINGULAR_STATE_JACOBIAN"`,
@@ -195,6 +207,12 @@ var schema = []row{
 		meaning: "Zeros of this shape."},
 	{path: "(array).identity", want: wantCount, example: "3",
 		meaning: "The identity matrix of this size."},
+	{path: "(law).uniform", want: wantPair, example: "[0.1, 0.9]",
+		meaning: "Uniform between the two ends."},
+	{path: "(law).loguniform", want: wantPair, example: "[1e-3, 1]",
+		meaning: "The logarithm is uniform between those of the two ends, which are positive."},
+	{path: "(law).normal", want: wantPair, example: "[0, 1]",
+		meaning: "Normal with this mean and standard deviation."},
 	{path: "(list).linspace", want: wantRange, example: "[0, 1, 11]",
 		meaning: "Equally spaced numbers, both ends included."},
 	{path: "(list).logspace", want: wantRange, example: "[1e-3, 1, 4]",

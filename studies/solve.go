@@ -26,26 +26,34 @@ type Solver struct {
 	constants                       *implicit.Map
 }
 
-// NewSolver makes a solver of a model. The seed draws the directions and samples of its checks.
+// NewSolver compiles a model. The seed draws the directions and samples of its checks.
 func NewSolver(m *Model, seed uint64) (*Solver, error) {
 	s := &Solver{model: m, seed: seed}
 	var err error
-	for _, p := range m.Starts {
-		start, e := s.mapOf(p, false)
-		err = errors.Join(err, e)
-		s.starts = append(s.starts, start)
-	}
-	set := func(dst **implicit.Map, p *graph.Program, withState bool) {
-		if p != nil {
-			f, e := s.mapOf(p, withState)
-			*dst, err = f, errors.Join(err, e)
+	compile := func(p *graph.Program, withState bool) (f *implicit.Map) {
+		if p != nil && err == nil {
+			f, err = s.mapOf(p, withState)
 		}
+		return f
 	}
-	set(&s.equations, m.Equations, true)
-	set(&s.residual, m.Residual, true)
-	set(&s.objectives, m.Objectives, true)
-	set(&s.constants, m.Constants, false)
+	for _, p := range m.Starts {
+		s.starts = append(s.starts, compile(p, false))
+	}
+	s.equations, s.residual = compile(m.Equations, true), compile(m.Residual, true)
+	s.objectives, s.constants = compile(m.Objectives, true), compile(m.Constants, false)
 	return s, err
+}
+
+// Clone returns a solver of the same compiled model, for another goroutine.
+func (s *Solver) Clone() *Solver {
+	c := &Solver{model: s.model, seed: s.seed, equations: s.equations.Clone(), residual: s.residual.Clone(), objectives: s.objectives.Clone()}
+	for _, start := range s.starts {
+		c.starts = append(c.starts, start.Clone())
+	}
+	if s.constants != nil {
+		c.constants = s.constants.Clone()
+	}
+	return c
 }
 
 // mapOf makes the map of a program; constants are fixed at each point.
@@ -152,7 +160,7 @@ func (s *Solver) branch(out *Outcome, branch string, start *implicit.Map, theta 
 		}
 		s.putSensitivities(out.Record, branch, "exact", -1, ending, sensitivity.S)
 	}
-	putEvidence(&row.Fields, root, gradients)
+	putEvidence(&row.Fields, root, sensitivity, gradients)
 	out.Record.Add(results.Implicit, row)
 	if study.Steps == nil {
 		return nil
@@ -257,7 +265,7 @@ func entry(shape graph.Shape, offset int) string {
 	return text
 }
 
-func putEvidence(f *results.Fields, root *implicit.Root, gradients []implicit.Gradient) {
+func putEvidence(f *results.Fields, root *implicit.Root, d *implicit.Sensitivity, gradients []implicit.Gradient) {
 	if root == nil {
 		return
 	}
@@ -268,6 +276,9 @@ func putEvidence(f *results.Fields, root *implicit.Root, gradients []implicit.Gr
 	}
 	number("residual_norm", root.ResidualNorm)
 	number("root_error_estimate", root.ErrorEstimate)
+	if d != nil {
+		number("sensitivity_error_estimate", d.ErrorEstimate)
+	}
 	number("condition", root.ConditionTwo)
 	number("sigma_min", root.SigmaMin)
 	if !math.IsNaN(root.SigmaMin) {
@@ -283,15 +294,18 @@ func putEvidence(f *results.Fields, root *implicit.Root, gradients []implicit.Gr
 	}
 }
 
+// arrayName tells the arrays of branches apart; no name of a study has a hyphen.
+func arrayName(branch, array string) string {
+	if branch == "" {
+		return array
+	}
+	return branch + "-" + array
+}
+
 // putArrays adds the state, its Jacobian, the gradients and adjoints, and the strict branches that
 // the equations take at the root.
 func (s *Solver) putArrays(r *results.Record, branch string, root *implicit.Root, theta []float64, d *implicit.Sensitivity, gradients []implicit.Gradient) error {
-	name := func(parts string) string {
-		if branch == "" {
-			return parts
-		}
-		return branch + "/" + parts
-	}
+	name := func(array string) string { return arrayName(branch, array) }
 	m := len(root.Z)
 	p := 0
 	for _, q := range s.model.Study.Parameters {
@@ -405,6 +419,11 @@ func (s *Solver) putIterate(out *Outcome, branch string, l *iterate.Ledger, r it
 	out.Record.Add(results.Iterates, row)
 	out.judge(row)
 	s.putSensitivities(out.Record, branch, "iterate", r.K, row.Ending, r.E)
+	if m, p, _ := s.equations.Dims(); m*p > maxSensitivities {
+		out.Record.Arrays = append(out.Record.Arrays,
+			results.Array{Name: arrayName(branch, fmt.Sprintf("z_K%d", r.K)), Shape: []int{m}, Data: r.Z},
+			results.Array{Name: arrayName(branch, fmt.Sprintf("E_K%d", r.K)), Shape: []int{m, p}, Data: r.E})
+	}
 }
 
 // judge counts a verdict and warns of the first of each kind that is a finding.

@@ -199,7 +199,7 @@ func TestRandomIsForever(t *testing.T) {
 		{"normal", 4, []float64{-0.8823505058431111, 0.2821393718138386, -0.8597425989478297}},
 	} {
 		got := make([]float64, 3)
-		fillRandom(got, c.law, c.seed)
+		fillRandom(got, c.law, newGenerator(c.seed))
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s, seed %d (-want +got):\n%s", c.law, c.seed, diff)
 		}
@@ -223,7 +223,7 @@ func TestRandomMoments(t *testing.T) {
 		{"uniform", 1. / 3, 1. / 5, 0.5},
 		{"normal", 1, 3, 0.3829249225480262},
 	} {
-		fillRandom(x, c.law, 3)
+		fillRandom(x, c.law, newGenerator(3))
 		var mean, square, fourth, within float64
 		for _, v := range x {
 			mean += v / n

@@ -54,7 +54,7 @@ func (s Sweep) values(i int) []float64 {
 	return v
 }
 
-// sweep reads [sweep.grid] or [sweep.zip].
+// sweep reads [sweep.grid], [sweep.zip] or [sweep.sample].
 func (d *decoder) sweep() error {
 	d.digests = map[string]string{}
 	for _, list := range [][]Quantity{d.Constants, d.Parameters, d.Data} {
@@ -65,14 +65,21 @@ func (d *decoder) sweep() error {
 			}
 		}
 	}
-	grid, zip := d.tree.child("sweep", "grid"), d.tree.child("sweep", "zip")
-	if grid != nil && zip != nil {
-		return d.keyErrorf(zip, "a study has one sweep, and this one has [sweep.grid] too").hint("keep one of them")
+	var section *node
+	for _, form := range []string{"grid", "zip", "sample"} {
+		n := d.tree.child("sweep", form)
+		if n == nil {
+			continue
+		}
+		if section != nil {
+			return d.keyErrorf(n, "a study has one sweep, and this one has %s too", label(section)).hint("keep one of them")
+		}
+		section = n
 	}
-	section := grid
-	if zip != nil {
-		section, d.Sweep.Zip = zip, true
+	if section != nil && section.name == "sample" {
+		return d.sample(section)
 	}
+	d.Sweep.Zip = section != nil && section.name == "zip"
 	if section == nil {
 		if n := d.tree.child("sweep"); n != nil {
 			return d.keyErrorf(n, "the sweep is empty").hint("for example\n[sweep.grid]\nq = [0.1, 0.5, 0.9]")

@@ -24,9 +24,9 @@ type code struct {
 	nodes     []*graph.Node // leaf functions of scalar instructions
 	constants []constant
 
-	inputs      []inputPlace
-	outputViews []outputView
-	outputs     []outputPlace
+	inputs, outputs             []size
+	scalarInputs, scalarOutputs []scalarPlace
+	arrayInputs, arrayOutputs   []arrayPlace
 
 	// sizes of what a Workspace owns
 	registers   int
@@ -118,8 +118,8 @@ type group struct {
 
 // scalar is one scalar instruction: operands are byte offsets of registers.
 type scalar struct {
-	code          uint16
-	d, a, b, c, e uint32
+	code             uint16
+	d, a, b, c, e, f uint32
 }
 
 // constant is a register that holds a literal.
@@ -142,6 +142,7 @@ type block struct {
 	src            int32
 	shared         bool // the source has no lanes, the result has
 	from, to       int
+	run            int // entries that lie together on both sides, if that is all
 	dims           []int
 	fromStep, step []int
 }
@@ -177,12 +178,6 @@ type indexed struct {
 	isInt, laned bool
 }
 
-// outputView is a view of an output's buffer.
-type outputView struct {
-	view   int32
-	output int
-}
-
 // eval runs the reference kernel of an operation that has none here.
 type eval struct {
 	d    int32
@@ -190,17 +185,21 @@ type eval struct {
 	node *graph.Node
 }
 
-type inputPlace struct {
-	n               int
-	isInt, laned    bool
-	isFloat0, check bool
-	register, view  int32
+// size is the number of entries of a buffer.
+type size struct{ floats, perLane, ints int }
+
+// scalarPlace is an input or output that is copied from or to a register, given by its byte offset.
+type scalarPlace struct {
+	number   int32
+	register uint32
+	check    uint64 // the sign bit, if nothing later gives away that it is not finite
 }
 
-// outputPlace says where output j is copied from; a view of −1 is written in place.
-type outputPlace struct {
-	n               int
-	isInt, isFloat0 bool
-	laned           bool // of the source
-	view            int32
+// arrayPlace is an input or output that is used where it is, through a view of its buffer, or an
+// output that is copied from another view at the end; −1: none.
+type arrayPlace struct {
+	number       int32
+	view, source int32
+	isInt        bool
+	spread       bool // the source has no lanes, the output has
 }

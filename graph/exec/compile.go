@@ -325,31 +325,58 @@ func (lo *lowering) emit() {
 }
 
 func (lo *lowering) placeInputs() {
-	for i, in := range lo.p.Inputs {
+	c := lo.c
+	for i := range lo.p.Inputs {
 		f := &lo.vals[i]
-		place := inputPlace{n: f.n, isInt: f.isInt, laned: f.laned, isFloat0: in.Type.DType == graph.Float0, register: -1, view: noOperand}
-		if f.scalarFloat() {
-			place.check = f.finite
-			if f.last >= 0 {
-				f.reg = lo.regs.alloc()
-				place.register = int32(f.reg)
+		c.inputs = append(c.inputs, f.size(f.laned))
+		place := arrayPlace{number: int32(i), view: noOperand}
+		switch {
+		case f.scalarFloat():
+			// One that nothing reads has a register too, to be looked at.
+			f.reg = lo.regs.alloc()
+			scalar := scalarPlace{number: int32(i), register: 8 * uint32(f.reg)}
+			if f.finite {
+				scalar.check = signBit
 			}
-		} else if !place.isFloat0 && (f.last >= 0 || f.finite) {
+			c.scalarInputs = append(c.scalarInputs, scalar)
+			continue
+		case f.isFloat || f.isInt:
 			f.view = lo.addView(view{space: inInput, isInt: f.isInt, laned: f.laned, at: i, n: f.n})
 			place.view = f.view
 		}
-		lo.c.inputs = append(lo.c.inputs, place)
+		c.arrayInputs = append(c.arrayInputs, place)
 	}
 }
 
+// size is that of the buffer of an input or output.
+func (f *fact) size(laned bool) size {
+	switch {
+	case f.isInt:
+		return size{ints: f.n}
+	case !f.isFloat:
+		return size{}
+	case laned:
+		return size{perLane: f.n}
+	}
+	return size{floats: f.n}
+}
+
 func (lo *lowering) placeOutputs() {
+	c := lo.c
 	for j, v := range lo.p.Outputs {
 		f := lo.at(v)
-		place := outputPlace{n: f.n, isInt: f.isInt, isFloat0: !f.isInt && !f.isFloat, laned: f.laned, view: noOperand}
-		if f.output != j && !place.isFloat0 {
-			place.view = lo.viewOf(v)
+		c.outputs = append(c.outputs, f.size(c.laned))
+		place := arrayPlace{number: int32(j), view: noOperand, source: noOperand, isInt: f.isInt, spread: c.laned && !f.laned}
+		switch {
+		case f.reg >= 0 && !place.spread:
+			c.scalarOutputs = append(c.scalarOutputs, scalarPlace{number: int32(j), register: 8 * uint32(f.reg)})
+			continue
+		case f.output == j:
+			place.view = f.view
+		case f.isFloat || f.isInt:
+			place.source = lo.viewOf(v)
 		}
-		lo.c.outputs = append(lo.c.outputs, place)
+		c.arrayOutputs = append(c.arrayOutputs, place)
 	}
 }
 
@@ -366,7 +393,6 @@ func (lo *lowering) place(v graph.Value) {
 		f.reg = lo.regs.alloc()
 	case f.output >= 0:
 		f.view = lo.addView(view{space: inOutput, isInt: f.isInt, laned: f.laned, at: f.output, n: f.n})
-		lo.c.outputViews = append(lo.c.outputViews, outputView{f.view, f.output})
 	default:
 		space, a := lo.arenaOf(f)
 		f.view = lo.addView(view{space: space, isInt: f.isInt, laned: f.laned, at: a.alloc(f.n), n: f.n})

@@ -92,7 +92,9 @@ func (e *Exec) Run(ws *Workspace, in, out []Buffer) error {
 		return err
 	}
 	c.run(ws, c.steps)
-	c.copyOut(ws, out)
+	if err := c.copyOut(ws, in, out); err != nil {
+		return err
+	}
 	if ws.flag != 0 {
 		return e.diagnose(in, out, 1)
 	}
@@ -154,7 +156,9 @@ func (e *Exec) RunLanes(ws *Workspace, in, out []Buffer) error {
 			return err
 		}
 		c.run(ws, c.steps)
-		c.copyOut(ws, out)
+		if err := c.copyOut(ws, in, out); err != nil {
+			return err
+		}
 	} else if err := c.runBlocks(ws, in, out); err != nil {
 		return err
 	}
@@ -173,16 +177,16 @@ func (c *code) runBlocks(ws *Workspace, in, out []Buffer) error {
 		width := min(ws.block, ws.lanes-first)
 		for i, b := range in {
 			ws.stagedIn[i] = b
-			if c.p.Inputs[i].Linear {
-				x := ws.stageIn[i][:len(b.F)/ws.lanes*width]
+			if n := c.inputs[i].perLane; n > 0 {
+				x := ws.stageIn[i][:n*width]
 				for k := 0; k*width < len(x); k++ {
 					copy(x[k*width:(k+1)*width], b.F[k*ws.lanes+first:])
 				}
 				ws.stagedIn[i] = Buffer{F: x}
 			}
 		}
-		for j, b := range out {
-			ws.stagedOut[j] = Buffer{F: ws.stageOut[j][:len(b.F)/ws.lanes*width]}
+		for j := range out {
+			ws.stagedOut[j] = Buffer{F: ws.stageOut[j][:c.outputs[j].perLane*width]}
 		}
 		ws.setWidth(width)
 		if err := c.bind(ws, ws.stagedIn, ws.stagedOut); err != nil {
@@ -193,7 +197,9 @@ func (c *code) runBlocks(ws *Workspace, in, out []Buffer) error {
 			steps = steps[c.once:]
 		}
 		c.run(ws, steps)
-		c.copyOut(ws, ws.stagedOut)
+		if err := c.copyOut(ws, ws.stagedIn, ws.stagedOut); err != nil {
+			return err
+		}
 		for j, b := range out {
 			y := ws.stagedOut[j].F
 			for k := 0; k*width < len(y); k++ {

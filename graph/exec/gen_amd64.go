@@ -32,12 +32,14 @@ func main() {
 		for _, o := range []string{"Add", "Sub", "Mul", "Div"} {
 			entrywise(s, o)
 		}
+		pairs(s)
 		anyInfinite(s)
 		sumRow(s)
 		for rows := 1; rows <= s.n; rows *= 2 {
 			tile(s, rows)
 		}
 	}
+	scalars()
 	if err := os.WriteFile("kernels_amd64.s", append(bytes.TrimRight(out.Bytes(), "\n"), '\n'), 0o644); err != nil {
 		log.Fatal(err)
 	}
@@ -67,6 +69,45 @@ func entrywise(s set, o string) {
 	p("tail:\n\tTESTQ CX, CX\n\tJE done")
 	p("\tVMOVSD (SI), X0\n\tV%sSD (DX), X0, X0\n\tVMOVSD X0, (DI)", name)
 	p("\tADDQ $8, SI\n\tADDQ $8, DX\n\tADDQ $8, DI\n\tDECQ CX\n\tJMP tail")
+	p("done:\n\tVZEROUPPER\n\tRET\n")
+}
+
+// pairs is d[i] = (a[i] o1 b[i]) o2 c[i] for every pair of operations; the fourth o2 is c − x.
+func pairs(s set) {
+	p("// func pair%s(code int, d, a, b, c *float64, n int)", s.name)
+	p("TEXT ·pair%s(SB), NOSPLIT, $0-48", s.name)
+	p("\tMOVQ code+0(FP), AX\n\tMOVQ d+8(FP), DI\n\tMOVQ a+16(FP), SI\n\tMOVQ b+24(FP), DX\n\tMOVQ c+32(FP), BX\n\tMOVQ n+40(FP), CX")
+	for code := range 11 {
+		p("\tCMPQ AX, $%d\n\tJEQ pair%d", code, code)
+	}
+	p("\tJMP pair11")
+	names := []string{"ADD", "MUL", "SUB", "SUB"}
+	for code := range 12 {
+		o1, o2 := code/4, code%4
+		// one computes one vector, or one entry.
+		one := func(at int, width, mov string, x, y string) {
+			p("\t%s %d(SI), %s\n\tV%s%s %d(DX), %s, %s", mov, at, x, names[o1], width, at, x, x)
+			if o2 == 3 {
+				p("\t%s %d(BX), %s\n\tVSUB%s %s, %s, %s", mov, at, y, width, x, y, x)
+			} else {
+				p("\tV%s%s %d(BX), %s, %s", names[o2], width, at, x, x)
+			}
+			p("\t%s %s, %d(DI)", mov, x, at)
+		}
+		step := func(bytes, entries int, to string) {
+			p("\tADDQ $%d, SI\n\tADDQ $%d, DX\n\tADDQ $%d, BX\n\tADDQ $%d, DI\n\tSUBQ $%d, CX\n\tJMP %s%d", bytes, bytes, bytes, bytes, entries, to, code)
+		}
+		p("pair%d:\n\tCMPQ CX, $%d\n\tJL one%d", code, 2*s.n, code)
+		one(0, "PD", "VMOVUPD", s.r(0), s.r(1))
+		one(8*s.n, "PD", "VMOVUPD", s.r(2), s.r(3))
+		step(16*s.n, 2*s.n, "pair")
+		p("one%d:\n\tCMPQ CX, $%d\n\tJL tail%d", code, s.n, code)
+		one(0, "PD", "VMOVUPD", s.r(0), s.r(1))
+		step(8*s.n, s.n, "one")
+		p("tail%d:\n\tTESTQ CX, CX\n\tJE done", code)
+		one(0, "SD", "VMOVSD", "X0", "X1")
+		step(8, 1, "tail")
+	}
 	p("done:\n\tVZEROUPPER\n\tRET\n")
 }
 
@@ -174,4 +215,113 @@ func tile(s set, rows int) {
 		p("\tVMOVUPD %s, (DI)\n\tVMOVUPD %s, %d(DI)\n\tADDQ R11, DI", s.r(2*r), s.r(2*r+1), 8*s.n)
 	}
 	p("\tVZEROUPPER\n\tRET\n")
+}
+
+// handlerBytes is the room of one scalar instruction: handler k starts at k·handlerBytes.
+const handlerBytes = 128
+
+// scalars writes one handler for each scalar instruction, in the order of their codes. Each ends with the jump to
+// the next one, which the processor predicts better than one jump for all.
+func scalars() {
+	p("// func scalarLoop(base unsafe.Pointer, pc *scalar, flag *uint64) *scalar")
+	p("TEXT ·scalarLoop(SB), NOSPLIT, $0-32")
+	p("\tMOVQ base+0(FP), DI\n\tMOVQ pc+8(FP), SI")
+	p("\tMOVQ $0x7ff0000000000000, R12\n\tMOVQ $0x0010000000000000, R13\n\tXORL R11, R11")
+	p("\tLEAQ ·scalarHandlers(SB), DX")
+	p("\tMOVWLZX (SI), R8\n\tSHLQ $7, R8\n\tADDQ DX, R8\n\tJMP R8\n")
+	p("// func scalarHandlers(base unsafe.Pointer, pc *scalar, flag *uint64) *scalar")
+	p("TEXT ·scalarHandlers(SB), NOSPLIT, $0-32")
+	start := func() { p("\tPCALIGN $%d", handlerBytes) }
+	next := func() {
+		p("\tMOVWLZX 28(SI), R8\n\tADDQ $28, SI\n\tSHLQ $7, R8\n\tADDQ DX, R8\n\tJMP R8")
+	}
+	field := map[string]int{"d": 4, "a": 8, "b": 12, "c": 16, "e": 20, "f": 24}
+	at := func(f string) string {
+		p("\tMOVL %d(SI), AX", field[f])
+		return "(DI)(AX*1)"
+	}
+	load := func(f, x string) { p("\tMOVSD %s, %s", at(f), x) }
+	store := func(x string) { p("\tMOVSD %s, %s", x, at("d")) }
+	names := []string{"ADDSD", "MULSD", "SUBSD"}
+	// apply computes X0 = X0 o operand f, or operand f − X0.
+	apply := func(o int, f string) {
+		if o < 3 {
+			p("\t%s %s, X0", names[o], at(f))
+			return
+		}
+		load(f, "X1")
+		p("\tSUBSD X0, X1\n\tMOVAPS X1, X0")
+	}
+	for range 5 { // what Go runs: return, tile, load, unary, binary
+		start()
+		p("\tMOVQ flag+16(FP), AX\n\tORQ R11, (AX)\n\tMOVQ SI, ret+24(FP)\n\tRET")
+	}
+	start()
+	for _, f := range []string{"a", "b", "c", "e"} {
+		p("\tMOVQ %s, R8\n\tANDQ R12, R8\n\tADDQ R13, R8\n\tORQ R8, R11", at(f))
+	}
+	p("\tSHRQ $63, R11\n\tSHLQ $63, R11")
+	next()
+	for o := range 3 {
+		start()
+		load("a", "X0")
+		apply(o, "b")
+		store("X0")
+		next()
+	}
+	start() // div
+	load("a", "X0")
+	p("\tDIVSD %s, X0", at("b"))
+	store("X0")
+	next()
+	start() // neg
+	p("\tMOVQ %s, R8\n\tBTCQ $63, R8\n\tMOVL 4(SI), AX\n\tMOVQ R8, (DI)(AX*1)", at("a"))
+	next()
+	for o1 := range 3 {
+		for o2 := range 4 {
+			start()
+			load("a", "X0")
+			apply(o1, "b")
+			apply(o2, "c")
+			store("X0")
+			next()
+		}
+	}
+	for o1 := range 3 {
+		for o2 := range 4 {
+			for o3 := range 4 {
+				start()
+				load("a", "X0")
+				apply(o1, "b")
+				apply(o2, "c")
+				apply(o3, "e")
+				store("X0")
+				next()
+			}
+		}
+	}
+	for o1 := range 3 {
+		for o2 := range 3 {
+			for o3 := range 3 {
+				start()
+				load("a", "X0")
+				apply(o1, "b")
+				load("c", "X2")
+				p("\t%s %s, X2\n\t%s X2, X0", names[o3], at("e"), names[o2])
+				store("X0")
+				next()
+			}
+		}
+	}
+	for code := range 3 * 4 * 4 * 4 {
+		start()
+		load("a", "X0")
+		apply(code/64, "b")
+		apply(code/16%4, "c")
+		apply(code/4%4, "e")
+		apply(code%4, "f")
+		store("X0")
+		next()
+	}
+	p("")
 }

@@ -44,6 +44,7 @@ const (
 	kCheckEqual // raises the flag if entries are equal
 	kCheckUnit  // raises the flag if an entry is 1 or −1
 	kCheck      // raises the flag if op.Check finds a fault
+	kPair       // from here on (a o1 b) o2 c, numbered as the pairs of scalar instructions
 )
 
 var opcodeNames = [...]string{
@@ -51,7 +52,7 @@ var opcodeNames = [...]string{
 	kClamp: "clamp", kLess: "less", kLessEqual: "less_equal", kEqual: "equal", kLessInt: "less_i64", kLessEqualInt: "less_equal_i64",
 	kEqualInt: "equal_i64", kAnd: "and", kOr: "or", kNot: "not", kSelect: "select", kSelectInt: "select_i64", kAddInt: "add_i64",
 	kSubInt: "sub_i64", kMulInt: "mul_i64", kNegInt: "neg_i64", kConvert: "convert", kSpread: "spread", kSpreadInt: "spread_i64",
-	kFinite: "check_finite", kCheckZero: "check_zero", kCheckEqual: "check_equal", kCheckUnit: "check_unit", kCheck: "check",
+	kFinite: "check_finite", kCheckZero: "check_zero", kCheckEqual: "check_equal", kCheckUnit: "check_unit", kCheck: "check", kPair: "pair",
 }
 
 // elementwise chooses the kernel of an elementwise operation, and says whether the operation is one.

@@ -92,6 +92,14 @@ func TestVectorBits(t *testing.T) {
 					t.Fatalf("kernel %d writes past the end", i)
 				}
 			}
+			for code := range 12 {
+				c := randomFloats(r, n)
+				want, have := make([]float64, n), make([]float64, n+1)
+				pairGo(code, want, a, b, c)
+				if pair(code, have[:n], a, b, c); !equalBits(have[:n], want) || have[n] != 0 {
+					t.Fatalf("pair %d of %d entries: want %v, have %v", code, n, want, have)
+				}
+			}
 			var part [8]float64
 			for k, x := range a {
 				part[k%8] += x

@@ -144,6 +144,11 @@ func (b block) merged() block {
 		dims, fromStep, step = append(dims, d), append(fromStep, b.fromStep[a]), append(step, b.step[a])
 	}
 	b.dims, b.fromStep, b.step = dims, fromStep, step
+	if len(dims) == 0 {
+		b.run = 1
+	} else if len(dims) == 1 && fromStep[0] == 1 && step[0] == 1 {
+		b.run = dims[0]
+	}
 	return b
 }
 

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"math"
+	"slices"
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/graph/op"
@@ -34,14 +35,15 @@ func (lo *lowering) emitGroup(s int) {
 	for _, v := range d.checks {
 		g.out.ops = append(g.out.ops, tileOp{code: kFinite, a: operand{view: lo.viewOf(v)}})
 	}
-	for k, v := range d.members {
-		g.lastReader[lo.root(v)] = max(k, g.lastReader[lo.root(v)])
-		for _, a := range lo.p.Node(v).Args {
+	list := lo.selectMembers(s)
+	for k, q := range list {
+		g.lastReader[lo.root(q.d)] = max(k, g.lastReader[lo.root(q.d)])
+		for _, a := range q.args {
 			g.lastReader[lo.root(a)] = k
 		}
 	}
-	for k, v := range d.members {
-		g.emitMember(k, v)
+	for k, q := range list {
+		g.emitMember(k, q)
 	}
 	for _, v := range d.members {
 		lo.releaseDead(s, lo.p.Node(v).Args...)
@@ -52,11 +54,48 @@ func (lo *lowering) emitGroup(s int) {
 	lo.c.groups = append(lo.c.groups, g.out)
 }
 
-func (g *grouping) emitMember(k int, v graph.Value) {
+// selectMembers chooses the kernels of a group. A sum, difference or product that only one other reads is computed
+// with it, in one pass over the tile.
+func (lo *lowering) selectMembers(s int) []pending {
+	members := lo.steps[s].members
+	list := make([]pending, 0, len(members))
+	inlined := map[graph.Value]bool{}
+	for k := len(members) - 1; k >= 0; k-- {
+		v := members[k]
+		if inlined[v] {
+			continue
+		}
+		n := lo.p.Node(v)
+		q := pending{d: v, args: n.Args}
+		code, _ := elementwise(n, lo.types(n))
+		q.code = uint16(code)
+		if outer, args, ok := lo.simple(v); ok {
+			for side, a := range args {
+				inner, leaves, ok := lo.onlyReader(s, a, inlined)
+				if !ok {
+					continue
+				}
+				inlined[lo.root(a)] = true
+				join := uint16(outer)
+				if side == 1 && outer == kSub {
+					join = turned
+				}
+				q.code = uint16(kPair) + uint16(inner)*4 + join
+				q.args = []graph.Value{leaves[0], leaves[1], args[1-side]}
+				break
+			}
+		}
+		list = append(list, q)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+func (g *grouping) emitMember(k int, q pending) {
+	v := q.d
 	n := g.p.Node(v)
 	types := g.types(n)
-	t := tileOp{node: n}
-	t.code, _ = elementwise(n, types)
+	t := tileOp{node: n, code: opcode(q.code)}
 	if t.code == kSpread || t.code == kSpreadInt {
 		t.size, t.inner, _ = spreadOf(n, types[0].Shape)
 		t.a = operand{view: g.viewOf(n.Args[0])}
@@ -64,34 +103,28 @@ func (g *grouping) emitMember(k int, v graph.Value) {
 			t.spread = spreadLanes
 		}
 	} else {
-		t.a, t.b, t.c = g.operands(n)
+		x := [3]operand{}
+		for i, arg := range q.args {
+			x[i] = g.operand(arg)
+		}
+		if t.a, t.b, t.c = x[0], x[1], x[2]; n.Op == op.Select {
+			t.a, t.b, t.c = x[1], x[2], x[0]
+		}
 	}
 	if code, ok := check(n, types); ok {
 		c := t
 		c.code = code
 		g.out.ops = append(g.out.ops, c)
 	}
-	for _, a := range n.Args {
+	for _, a := range q.args {
 		g.releaseTile(k, a)
 	}
-	t.d = g.result(k, v)
+	t.d = g.result(k, q)
 	g.out.ops = append(g.out.ops, t)
 	if g.vals[v].finite {
 		g.out.ops = append(g.out.ops, tileOp{code: kFinite, a: t.d})
 	}
 	g.releaseTile(k, v)
-}
-
-// operands returns the operands of a node as its kernel reads them: the condition of a select last.
-func (g *grouping) operands(n *graph.Node) (a, b, c operand) {
-	x := [3]operand{}
-	for i, arg := range n.Args {
-		x[i] = g.operand(arg)
-	}
-	if n.Op == op.Select {
-		return x[1], x[2], x[0]
-	}
-	return x[0], x[1], x[2]
 }
 
 func (g *grouping) operand(v graph.Value) operand {
@@ -167,7 +200,8 @@ func (g *grouping) releaseTile(k int, v graph.Value) {
 
 // result gives member k its memory: a tile, or, if it is read later, the memory of an operand of
 // the same size that nothing reads any more, or memory of its own.
-func (g *grouping) result(k int, v graph.Value) operand {
+func (g *grouping) result(k int, q pending) operand {
+	v := q.d
 	f := g.at(v)
 	if f.last <= g.step && !f.shared {
 		t := g.newTile(f.isInt)
@@ -175,7 +209,7 @@ func (g *grouping) result(k int, v graph.Value) operand {
 		return t
 	}
 	if f.output < 0 {
-		for _, a := range g.p.Node(v).Args {
+		for _, a := range q.args {
 			old := g.at(a)
 			if old.last != g.step || g.lastReader[g.root(a)] > k || old.view == noOperand || old.n != f.n || old.laned != f.laned || old.isInt != f.isInt {
 				continue

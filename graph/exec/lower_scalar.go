@@ -2,26 +2,29 @@ package exec
 
 import (
 	"math"
+	"slices"
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/graph/op"
 )
 
-// Scalar instructions. A superinstruction is a tree of two or three sums, differences and products
-// (o1, o2, o3 below), numbered by its operations:
+// Scalar instructions. A superinstruction is a tree of two to four sums, differences and products
+// (o1 to o4 below), numbered by its operations:
 //
 //	scalarPair   (a o1 b) o2 c
 //	scalarChain  ((a o1 b) o2 c) o3 e
 //	scalarFork   (a o1 b) o2 (c o3 e)
+//	scalarLong   (((a o1 b) o2 c) o3 e) o4 f
 //
-// where o1, and all of a fork, are kAdd, kMul or kSub, and o2 and o3 of a pair or chain may also be
-// turned: c − (a o1 b).
+// where o1, and all of a fork, are kAdd, kMul or kSub, and the others may also be turned:
+// c − (a o1 b).
 const (
-	scalarTile   uint16 = iota // runs an elementwise operation on one entry
+	scalarReturn uint16 = iota // ends a list
+	scalarTile                 // runs an elementwise operation on one entry
 	scalarLoad                 // d = entry b of view a
-	scalarFinite               // raises the flag if one of four registers is not finite
 	scalarUnary
 	scalarBinary
+	scalarFinite // raises the flag if one of four registers is not finite
 	scalarAdd
 	scalarMul
 	scalarSub
@@ -30,7 +33,8 @@ const (
 	scalarPair
 	scalarChain = scalarPair + 3*4
 	scalarFork  = scalarChain + 3*4*4
-	scalarEnd   = scalarFork + 3*3*3
+	scalarLong  = scalarFork + 3*3*3
+	scalarEnd   = scalarLong + 3*4*4*4
 
 	turned = 3 // c − x, among the operations of a pair or chain
 )
@@ -73,10 +77,11 @@ func (lo *lowering) emitScalars(s int) {
 			lo.releaseDead(s, q.d)
 		}
 	}
+	lo.c.scalars = append(lo.c.scalars, scalar{code: scalarReturn})
 }
 
 func (lo *lowering) emitRegisters(q *pending, ins *scalar, s, k int, lastReader map[graph.Value]int) {
-	fields := [4]*uint32{&ins.a, &ins.b, &ins.c, &ins.e}
+	fields := [...]*uint32{&ins.a, &ins.b, &ins.c, &ins.e, &ins.f}
 	if q.code == scalarLoad {
 		ins.a, ins.b = uint32(lo.viewOf(q.args[0])), q.at
 	} else {
@@ -186,20 +191,22 @@ func (lo *lowering) simple(v graph.Value) (opcode, []graph.Value, bool) {
 	return code, n.Args, ok && code <= kSub
 }
 
+// onlyReader returns the operation of an operand that can be part of the one operation that reads it.
+func (lo *lowering) onlyReader(s int, a graph.Value, inlined map[graph.Value]bool) (opcode, []graph.Value, bool) {
+	r := lo.root(a)
+	f := &lo.vals[r]
+	if f.step != s || f.uses != 1 || f.finite || inlined[r] {
+		return 0, nil, false
+	}
+	return lo.simple(r)
+}
+
 func (lo *lowering) selectTree(s int, v graph.Value, inlined map[graph.Value]bool) pending {
 	o1, args, ok := lo.simple(v)
 	if !ok {
 		return lo.selectSingle(v)
 	}
-	// child returns the tree of an operand that only v reads.
-	child := func(a graph.Value) (opcode, []graph.Value, bool) {
-		r := lo.root(a)
-		f := &lo.vals[r]
-		if f.step != s || f.uses != 1 || f.finite || inlined[r] {
-			return 0, nil, false
-		}
-		return lo.simple(r)
-	}
+	child := func(a graph.Value) (opcode, []graph.Value, bool) { return lo.onlyReader(s, a, inlined) }
 	left, x, isLeft := child(args[0])
 	right, y, isRight := child(args[1])
 	switch {
@@ -209,31 +216,36 @@ func (lo *lowering) selectTree(s int, v graph.Value, inlined map[graph.Value]boo
 	case !isLeft && !isRight:
 		return pending{code: scalarAdd + uint16(o1), d: v, args: args}
 	}
-	// The tree hangs on one side; other is the operand on the other side.
-	inner, innerArgs, other, o2 := left, x, args[1], o1
-	if isRight {
-		inner, innerArgs, other = right, y, args[0]
-		if o1 == kSub {
-			o2 = turned
+	// The tree is a chain: o2, o3 and so on join one more operand each, from the inside out.
+	first, leaves := o1, args
+	var joins []uint16
+	var others []graph.Value
+	for len(joins) < 3 {
+		side, inner, innerArgs := 0, left, x
+		if !isLeft {
+			side, inner, innerArgs = 1, right, y
 		}
-		inlined[lo.root(args[1])] = true
-	} else {
-		inlined[lo.root(args[0])] = true
+		join := uint16(first)
+		if side == 1 && first == kSub {
+			join = turned
+		}
+		inlined[lo.root(leaves[side])] = true
+		joins, others = append(joins, join), append(others, leaves[1-side])
+		first, leaves = inner, innerArgs
+		left, x, isLeft = child(leaves[0])
+		right, y, isRight = child(leaves[1])
+		if !isLeft && !isRight {
+			break
+		}
 	}
-	for side := range 2 {
-		deep, z, ok := child(innerArgs[side])
-		if !ok {
-			continue
-		}
-		inlined[lo.root(innerArgs[side])] = true
-		middle := inner
-		if side == 1 && inner == kSub {
-			middle = turned
-		}
-		return pending{code: scalarChain + (uint16(deep)*4+uint16(middle))*4 + uint16(o2), d: v,
-			args: []graph.Value{z[0], z[1], innerArgs[1-side], other}}
+	slices.Reverse(joins)
+	slices.Reverse(others)
+	code := uint16(first)
+	for _, join := range joins {
+		code = code*4 + join
 	}
-	return pending{code: scalarPair + uint16(inner)*4 + uint16(o2), d: v, args: []graph.Value{innerArgs[0], innerArgs[1], other}}
+	return pending{code: [...]uint16{scalarPair, scalarChain, scalarLong}[len(joins)-1] + code, d: v,
+		args: append([]graph.Value{leaves[0], leaves[1]}, others...)}
 }
 
 // selectSingle returns the instruction of an operation that is no part of a tree.

@@ -146,6 +146,10 @@ func (t *tileOp) run(ws *Workspace, lo, hi int) {
 	case kCheck:
 		t.check(ws, lo, hi)
 	default:
+		if t.code >= kPair {
+			pair(int(t.code-kPair), ws.floats(t.d, lo, hi), ws.floats(t.a, lo, hi), ws.floats(t.b, lo, hi), ws.floats(t.c, lo, hi))
+			return
+		}
 		t.runInts(ws, lo, hi)
 	}
 }
@@ -323,9 +327,12 @@ func runMove[T float64 | int64](m *move, views [][]T, unit int) {
 	}
 	for k := range m.blocks {
 		b := &m.blocks[k]
-		if b.shared {
+		switch {
+		case b.shared:
 			fillBlock(d, views[b.src], b.dims, b.step, b.fromStep, b.to, b.from, unit)
-		} else {
+		case b.run > 0:
+			copy(d[b.to*unit:(b.to+b.run)*unit], views[b.src][b.from*unit:])
+		default:
 			copyBlock(d, views[b.src], b.dims, b.step, b.fromStep, b.to, b.from, unit)
 		}
 	}

@@ -1,6 +1,10 @@
 package exec
 
-import "github.com/lensir/lensir-study/graph/op"
+import (
+	"unsafe"
+
+	"github.com/lensir/lensir-study/graph/op"
+)
 
 //go:generate go run gen_amd64.go
 
@@ -125,6 +129,25 @@ func div(d, a, b []float64) {
 	}
 }
 
+//go:noescape
+func pairAVX2(code int, d, a, b, c *float64, n int)
+
+//go:noescape
+func pairAVX512(code int, d, a, b, c *float64, n int)
+
+// pair computes (a o1 b) o2 c, numbered as in scalarPair.
+func pair(code int, d, a, b, c []float64) {
+	switch {
+	case !entrywise(d, a, b) || !entrywise(d, c, c):
+	case level == 2:
+		pairAVX512(code, &d[0], &a[0], &b[0], &c[0], len(d))
+	case level == 1:
+		pairAVX2(code, &d[0], &a[0], &b[0], &c[0], len(d))
+	default:
+		pairGo(code, d, a, b, c)
+	}
+}
+
 // anyInfinite has its sign bit set if an entry is infinite or NaN.
 func anyInfinite(a []float64) uint64 {
 	mask := uint64(0)
@@ -212,4 +235,33 @@ func tile(rows, k int, a []float64, ai, ak int, b []float64, bk int, c []float64
 		tile1AVX2(k, &a[0], si, sk, &b[0], tk, &c[0], sc, accumulate)
 	}
 	return 1
+}
+
+// scalarLoop executes scalar instructions up to one that Go executes, which it returns.
+//
+//go:noescape
+func scalarLoop(base unsafe.Pointer, pc *scalar, flag *uint64) *scalar
+
+// scalarHandlers is the code that scalarLoop jumps into.
+//
+//go:noescape
+func scalarHandlers(base unsafe.Pointer, pc *scalar, flag *uint64) *scalar
+
+var _ = scalarHandlers
+
+// runScalars executes scalar instructions in order.
+func (ws *Workspace) runScalars(c *code, list []scalar) {
+	if level == 0 {
+		ws.runScalarsGo(c, list)
+		return
+	}
+	pc := &list[0]
+	for {
+		pc = scalarLoop(ws.base, pc, &ws.flag)
+		if pc.code == scalarReturn {
+			return
+		}
+		ws.runSpecial(c, pc)
+		pc = (*scalar)(unsafe.Add(unsafe.Pointer(pc), unsafe.Sizeof(*pc)))
+	}
 }

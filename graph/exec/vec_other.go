@@ -7,6 +7,8 @@ func sub(d, a, b []float64) { subGo(d, a, b) }
 func mul(d, a, b []float64) { mulGo(d, a, b) }
 func div(d, a, b []float64) { divGo(d, a, b) }
 
+func pair(code int, d, a, b, c []float64) { pairGo(code, d, a, b, c) }
+
 func anyInfinite(a []float64) uint64 { return anyInfiniteGo(a) }
 func sumRow(x []float64) float64     { return sumRowGo(x) }
 
@@ -18,3 +20,5 @@ func tileHeight() int { return 1 }
 func tile(rows, k int, a []float64, ai, ak int, b []float64, bk int, c []float64, ldc int, accumulate bool) int {
 	panic("exec: there are no tiles on this machine")
 }
+
+func (ws *Workspace) runScalars(c *code, list []scalar) { ws.runScalarsGo(c, list) }

@@ -24,7 +24,9 @@ func (w writer) mul(x, y graph.Value) graph.Value { return w.Emit(op.Mul, nil, x
 // rungeKutta writes one classical Runge–Kutta step of order 4 for x′ = f(x), entry by entry; steps are
 // 0.5·dt, dt and dt/6.
 func (w writer) rungeKutta(x []graph.Value, dt float64, f func(x []graph.Value) []graph.Value) []graph.Value {
-	number := func(v float64) graph.Value { return w.Full(graph.Type{DType: graph.Float64, Shape: w.Type(x[0]).Shape}, v) }
+	number := func(v float64) graph.Value {
+		return w.Full(graph.Type{DType: graph.Float64, Shape: w.Type(x[0]).Shape}, v)
+	}
 	half, whole, sixth, two := number(0.5*dt), number(dt), number(dt/6), number(2)
 	move := func(h graph.Value, k []graph.Value) []graph.Value {
 		y := make([]graph.Value, len(x))

@@ -53,12 +53,10 @@ func (e *Exec) NewLanes(lanes int) *Workspace {
 	c := e.lanes
 	entries := c.perLane.peak
 	for _, in := range c.inputs {
-		if in.laned {
-			entries += in.n
-		}
+		entries += in.perLane
 	}
 	for _, out := range c.outputs {
-		entries += out.n
+		entries += out.perLane
 	}
 	block := e.options.Block
 	if block == 0 {
@@ -167,18 +165,10 @@ func (ws *Workspace) setWidth(width int) {
 func (ws *Workspace) stage() {
 	ws.stagedIn, ws.stagedOut = make([]Buffer, len(ws.c.inputs)), make([]Buffer, len(ws.c.outputs))
 	for _, in := range ws.c.inputs {
-		var x []float64
-		if in.laned {
-			x = make([]float64, in.n*ws.block)
-		}
-		ws.stageIn = append(ws.stageIn, x)
+		ws.stageIn = append(ws.stageIn, make([]float64, in.perLane*ws.block))
 	}
 	for _, out := range ws.c.outputs {
-		var x []float64
-		if !out.isInt && !out.isFloat0 {
-			x = make([]float64, out.n*ws.block)
-		}
-		ws.stageOut = append(ws.stageOut, x)
+		ws.stageOut = append(ws.stageOut, make([]float64, out.perLane*ws.block))
 	}
 }
 
@@ -188,35 +178,26 @@ func (c *code) checkSizes(in, out []Buffer, lanes int) error {
 		return fmt.Errorf("exec: %s wants %d inputs and %d outputs, has %d and %d", c.p.Name, len(c.inputs), len(c.outputs), len(in), len(out))
 	}
 	for i := range c.inputs {
-		p := &c.inputs[i]
-		floats, ints := sizes(p.n, lanes, p.isInt, p.isFloat0, p.laned)
-		if len(in[i].F) != floats || len(in[i].I) != ints {
-			return fmt.Errorf("exec: %s wants %d floats and %d integers for input %s, has %d and %d",
-				c.p.Name, floats, ints, c.p.Inputs[i].Name, len(in[i].F), len(in[i].I))
+		if p := &c.inputs[i]; !p.fits(&in[i], lanes) {
+			return p.mismatch(&in[i], lanes, c.p.Name, "input "+c.p.Inputs[i].Name)
 		}
 	}
 	for j := range c.outputs {
-		p := &c.outputs[j]
-		floats, ints := sizes(p.n, lanes, p.isInt, p.isFloat0, c.laned)
-		if len(out[j].F) != floats || len(out[j].I) != ints {
-			return fmt.Errorf("exec: %s wants %d floats and %d integers for output %s, has %d and %d",
-				c.p.Name, floats, ints, c.p.OutputName(j), len(out[j].F), len(out[j].I))
+		if p := &c.outputs[j]; !p.fits(&out[j], lanes) {
+			return p.mismatch(&out[j], lanes, c.p.Name, "output "+c.p.OutputName(j))
 		}
 	}
 	return nil
 }
 
-// sizes are the numbers of floats and of integers of a buffer.
-func sizes(n, lanes int, isInt, isFloat0, laned bool) (floats, ints int) {
-	switch {
-	case isFloat0:
-		return 0, 0
-	case isInt:
-		return 0, n
-	case laned:
-		return n * lanes, 0
-	}
-	return n, 0
+// fits reports whether a buffer has the right number of entries.
+func (s *size) fits(b *Buffer, lanes int) bool {
+	return len(b.F) == s.floats+s.perLane*lanes && len(b.I) == s.ints
+}
+
+func (s *size) mismatch(b *Buffer, lanes int, program, what string) error {
+	return fmt.Errorf("exec: %s wants %d floats and %d integers for %s, has %d and %d",
+		program, s.floats+s.perLane*lanes, s.ints, what, len(b.F), len(b.I))
 }
 
 const (
@@ -230,47 +211,72 @@ func infinite(x float64) uint64 {
 	return math.Float64bits(x)&exponentMask + exponentUnit
 }
 
-// bind takes the inputs in and points views at the caller's buffers.
+// bind takes the inputs in and points views at the caller's buffers. Sizes of scalar outputs are
+// checked when they are written.
 func (c *code) bind(ws *Workspace, in, out []Buffer) error {
-	if err := c.checkSizes(in, out, ws.width); err != nil {
-		return err
+	if len(in) != len(c.inputs) || len(out) != len(c.outputs) {
+		return c.checkSizes(in, out, ws.width)
 	}
-	flag := uint64(0)
-	for i := range c.inputs {
-		p := &c.inputs[i]
-		if p.register >= 0 {
-			ws.registers[p.register] = in[i].F[0]
-		} else if p.view >= 0 {
-			ws.f[p.view], ws.i[p.view] = in[i].F, in[i].I
+	base, flag := ws.base, uint64(0)
+	for k := range c.scalarInputs {
+		p := &c.scalarInputs[k]
+		b := &in[p.number]
+		if len(b.F) != 1 || len(b.I) != 0 {
+			return c.checkSizes(in, out, ws.width)
 		}
-		if p.check {
-			flag |= infinite(in[i].F[0])
+		x := b.F[0]
+		store(base, p.register, x)
+		flag |= infinite(x) & p.check
+	}
+	ws.flag |= flag
+	for k := range c.arrayInputs {
+		p := &c.arrayInputs[k]
+		b := &in[p.number]
+		if !c.inputs[p.number].fits(b, ws.width) {
+			return c.checkSizes(in, out, ws.width)
+		}
+		if p.view >= 0 {
+			ws.f[p.view], ws.i[p.view] = b.F, b.I
 		}
 	}
-	ws.flag |= flag & signBit
-	for i := range c.outputViews {
-		w := c.outputViews[i]
-		ws.f[w.view], ws.i[w.view] = out[w.output].F, out[w.output].I
+	for k := range c.arrayOutputs {
+		p := &c.arrayOutputs[k]
+		b := &out[p.number]
+		if !c.outputs[p.number].fits(b, ws.width) {
+			return c.checkSizes(in, out, ws.width)
+		}
+		if p.view >= 0 {
+			ws.f[p.view], ws.i[p.view] = b.F, b.I
+		}
 	}
 	return nil
 }
 
 // copyOut copies the outputs that were not written in place.
-func (c *code) copyOut(ws *Workspace, out []Buffer) {
-	for j := range c.outputs {
-		p := &c.outputs[j]
+func (c *code) copyOut(ws *Workspace, in, out []Buffer) error {
+	base := ws.base
+	for k := range c.scalarOutputs {
+		p := &c.scalarOutputs[k]
+		b := &out[p.number]
+		if len(b.F) != 1 || len(b.I) != 0 {
+			return c.checkSizes(in, out, ws.width)
+		}
+		b.F[0] = load(base, p.register)
+	}
+	for k := range c.arrayOutputs {
+		p := &c.arrayOutputs[k]
+		b := &out[p.number]
 		switch {
-		case p.view < 0:
+		case p.source < 0:
 		case p.isInt:
-			copy(out[j].I, ws.i[p.view])
-		case c.laned && !p.laned:
-			for k, x := range ws.f[p.view] {
-				fill(out[j].F[k*ws.width:(k+1)*ws.width], x)
+			copy(b.I, ws.i[p.source])
+		case p.spread:
+			for k, x := range ws.f[p.source] {
+				fill(b.F[k*ws.width:(k+1)*ws.width], x)
 			}
-		case p.n == 1 && !p.laned:
-			out[j].F[0] = ws.f[p.view][0]
-		case !same(out[j].F, ws.f[p.view]):
-			copy(out[j].F, ws.f[p.view])
+		case !same(b.F, ws.f[p.source]):
+			copy(b.F, ws.f[p.source])
 		}
 	}
+	return nil
 }

@@ -12,8 +12,8 @@
 //	&&                 and
 //	== != < <= > >=    comparisons, which do not chain
 //	+ -                sum and difference
-//	* /                product and quotient, entry by entry
 //	!                  not
+//	* /                product and quotient, entry by entry
 //	-x +x
 //	^                  power, from the right: -x^2 is -(x^2) and 2^3^2 is 2^9
 //	x[i] x[i:j] f(x)   entries and slices from 0, negative from the end; A[i] is row i of a matrix

@@ -2,8 +2,12 @@ package formula
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"pgregory.net/rapid"
 
 	"github.com/lensir/lensir-study/graph"
 )
@@ -18,25 +22,60 @@ func FuzzLower(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		e := testEnv()
-		b := graph.NewBuilder("f")
-		scope := Scope{}
-		for i, name := range e.names {
-			scope[name] = b.Input(name, e.values[i].Type)
-		}
-		v, err := Lower(b, scope, text)
-		if err == nil {
-			if err := graph.Verify(b.Build(v)); err != nil {
-				t.Fatalf("%q: %v", text, err)
-			}
-			return
-		}
-		var fault *Error
-		if !errors.As(err, &fault) {
-			t.Fatalf("%q: %T", text, err)
-		}
-		if fault.Message == "" || fault.Offset < 0 || fault.Length < 0 || fault.Offset+fault.Length > len(text) || !utf8.ValidString(fault.Message) {
-			t.Fatalf("%q: %+v", text, fault)
+		if complaint := endsWell(text); complaint != "" {
+			t.Fatalf("%q: %s", text, complaint)
 		}
 	})
+}
+
+// endsWell lowers a text and says what is wrong with how that ends, if anything.
+func endsWell(text string) string {
+	e := testEnv()
+	b := graph.NewBuilder("f")
+	scope := Scope{}
+	for i, name := range e.names {
+		scope[name] = b.Input(name, e.values[i].Type)
+	}
+	v, err := Lower(b, scope, text)
+	if err == nil {
+		if err := graph.Verify(b.Build(v)); err != nil {
+			return err.Error()
+		}
+		return ""
+	}
+	var fault *Error
+	if !errors.As(err, &fault) {
+		return fmt.Sprintf("%T", err)
+	}
+	if fault.Message == "" || fault.Offset < 0 || fault.Length < 0 || fault.Offset+fault.Length > len(text) || !utf8.ValidString(fault.Message) {
+		return fmt.Sprintf("%+v", fault)
+	}
+	return ""
+}
+
+// Sequences of tokens reach further into the grammar than sequences of bytes.
+func TestTokenSoup(t *testing.T) {
+	tokens := strings.Fields("a b x y u A S j 0 1 2 .5 1e-3 + - * / ^ < <= == != && || ! ? : ( ) ( ) [ ] [ ] , ,")
+	for _, f := range Functions() {
+		tokens = append(tokens, f.Name+"(")
+	}
+	for _, template := range []string{"(? < ? ? ? : ?)", "[?, ?]", "(?)", "?[?]", "?[?:?]", "? + ?", "? ^ ?", "A[?]"} {
+		tokens = append(tokens, strings.ReplaceAll(template, "?", "a"), template)
+	}
+	fine := 0
+	rapid.Check(t, func(r *rapid.T) {
+		for range 30 {
+			text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(tokens), 1, 12).Draw(r, "tokens"), " ")
+			if open := strings.Count(text, "(") - strings.Count(text, ")"); open > 0 {
+				text += strings.Repeat(")", open)
+			}
+			if complaint := endsWell(text); complaint != "" {
+				r.Fatalf("%q: %s", text, complaint)
+			}
+			if _, err := testEnv().lower(text); err == nil {
+				fine++
+			}
+		}
+	})
+	t.Logf("%d of the texts are formulas", fine)
 }

@@ -56,16 +56,13 @@ func (l *lowerer) protect(g guard, o *graph.Op, args []graph.Value) []graph.Valu
 	if g == unguarded || !needsGuard(o) {
 		return args
 	}
-	if o.Safe == nil {
-		g = g.structural()
-	}
 	condition := l.over(g, l.b.Type(args[0]).Shape)
 	if condition == graph.None {
 		return args
 	}
-	args = slices.Clone(args)
+	guarded := slices.Clone(args)
 	for i, v := range args {
-		if l.staysSafe(o, i, v) {
+		if l.staysSafe(o, args, i) {
 			continue
 		}
 		safe := 0.0
@@ -80,10 +77,10 @@ func (l *lowerer) protect(g guard, o *graph.Op, args []graph.Value) []graph.Valu
 			instead = l.fill(t.DType, t.Shape, int64(safe))
 		}
 		if instead != v {
-			args[i] = l.b.Emit(op.Select, nil, condition, v, instead)
+			guarded[i] = l.b.Emit(op.Select, nil, condition, v, instead)
 		}
 	}
-	return args
+	return guarded
 }
 
 // needsGuard holds for operations that can fail, and for those whose derivatives can: only what
@@ -91,22 +88,30 @@ func (l *lowerer) protect(g guard, o *graph.Op, args []graph.Value) []graph.Valu
 func needsGuard(o *graph.Op) bool { return !o.Total || o.Safe != nil && o.LinearIn == nil }
 
 // staysSafe reports an operand that no guard has to replace: the rows that an index selects from,
-// and literals with which the operation stays inside its domain wherever its other operands are safe.
-func (l *lowerer) staysSafe(o *graph.Op, i int, v graph.Value) bool {
+// and a literal with which the operation stays inside its domain once its other operand is safe.
+func (l *lowerer) staysSafe(o *graph.Op, args []graph.Value, i int) bool {
 	if o == op.Gather {
 		return i == 0
 	}
-	n := l.b.Node(v)
-	if n == nil || n.Op != graph.Literal {
+	n := l.literal(args[i])
+	if n == nil {
 		return false
 	}
 	switch o {
 	case op.Add, op.Sub, op.Mul:
-		return true
+		return l.literal(args[1-i]) == nil
 	case op.Pow:
 		return i == 1
 	case op.Div:
 		return i == 1 && !slices.Contains(n.Value.F, 0)
 	}
 	return false
+}
+
+// literal returns the node of a value that is a literal, or nil.
+func (l *lowerer) literal(v graph.Value) *graph.Node {
+	if n := l.b.Node(v); n != nil && n.Op == graph.Literal {
+		return n
+	}
+	return nil
 }

@@ -179,6 +179,9 @@ func (l *lowerer) comparison(n *ast.BinaryNode, x, y operand, g guard) (operand,
 		}
 		return x, l.errorAt(n, "join conditions by && and ||", "%s compares numbers, has %s and %s", n.Operator, l.describe(x), l.describe(y))
 	}
+	if _, fault := l.unify(n, n.Operator, x, y); fault != nil {
+		return x, fault
+	}
 	switch n.Operator {
 	case "<":
 		return l.elementwise(n, "<", op.Less, nil, g, x, y)

@@ -104,10 +104,10 @@ func always(f func(x float64) float64) func([]float64) (float64, bool) {
 }
 
 var unaries = map[string]func([]float64) (float64, bool){
-	"sin": always(math.Sin), "exp": always(math.Exp), "tanh": always(math.Tanh), "abs": always(math.Abs), "atan": always(math.Atan), "erf": always(math.Erf),
-	"sqrt": func(x []float64) (float64, bool) { return math.Sqrt(x[0]), x[0] >= 0 },
-	"log":  func(x []float64) (float64, bool) { return math.Log(x[0]), x[0] > 0 },
-	"asin": func(x []float64) (float64, bool) { return math.Asin(x[0]), math.Abs(x[0]) <= 1 },
+	"sin": always(op.Sin.Unary), "exp": always(op.Exp.Unary), "tanh": always(op.Tanh.Unary), "abs": always(op.Abs.Unary), "atan": always(op.Atan.Unary), "erf": always(op.Erf.Unary),
+	"sqrt": func(x []float64) (float64, bool) { return op.Sqrt.Unary(x[0]), x[0] >= 0 },
+	"log":  func(x []float64) (float64, bool) { return op.Log.Unary(x[0]), x[0] > 0 },
+	"asin": func(x []float64) (float64, bool) { return op.Asin.Unary(x[0]), math.Abs(x[0]) <= 1 },
 }
 
 var arithmetic = map[string]func([]float64) (float64, bool){
@@ -330,4 +330,37 @@ func TestRandomFormulas(t *testing.T) {
 		}
 	})
 	t.Logf("%d formulas with a value, %d that fail", fine, failing)
+}
+
+// A random formula in the arm that is not taken changes neither the value nor the first or second
+// derivative, forward or in reverse, and refuses nothing.
+func TestRandomArmNotTaken(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		e := testEnv()
+		a := rapid.SampledFrom([]float64{0, 1, -1, 0.5, -3}).Draw(r, "a")
+		for i, x := range []float64{a, rapid.SampledFrom([]float64{0, -2, -0.5, 1}).Draw(r, "b"), 0} {
+			e.values[i] = graph.Number(x)
+		}
+		e.values[3] = graph.Floats(graph.Shape{3}, []float64{0, a, 1e300})
+		for range 5 {
+			arm := numberTree(r, e, rapid.IntRange(1, 4).Draw(r, "depth"))
+			text := fmt.Sprintf("a > 100 ? sum(%s) : a^2", arm.text)
+			p, err := e.lower(text)
+			if err != nil {
+				r.Fatalf("%s: %v", text, err)
+			}
+			wrt := []int{0, 1, 2, 3, 4}
+			first := graph.JVP(p, wrt)
+			direction := []*graph.Tensor{graph.Number(1), graph.Number(1), graph.Number(1), graph.Floats(graph.Shape{3}, []float64{1, 1, 1}), graph.Floats(graph.Shape{3}, []float64{1, 1, 1})}
+			in := slices.Concat(e.values, direction)
+			out, err := graph.Eval(graph.JVP(first, wrt), slices.Concat(in, direction)...)
+			if err != nil || out[0].F[0] != a*a || out[1].F[0] != 2*a || out[3].F[0] != 2 {
+				r.Fatalf("%s: %v %v\n%v", text, out, err, p)
+			}
+			back, err := graph.Eval(graph.VJP(p, wrt), slices.Concat(e.values, []*graph.Tensor{graph.Number(1)})...)
+			if err != nil || back[1].F[0] != 2*a || back[2].F[0] != 0 {
+				r.Fatalf("%s: %v %v\n%v", text, back, err, p)
+			}
+		}
+	})
 }

@@ -122,6 +122,7 @@ var rows = []row{
 			{at("n=9"), in(vec(1, 1e99)), nil, [3]graph.Status{inf, inf, inf}, []int{1}, "beyond"}}},
 	one(op.Abs, 2, 2, -3, 3, unaryEdge(0, ok, kink, kink, "abs has no derivative at 0", 1), unaryEdge(zero, ok, kink, kink, "abs", 1)),
 	one(op.Sign, 2, 1, -3, -1, unaryEdge(0, ok, kink, kink, "sign has no derivative at 0", 1)),
+	one(op.Round, 2.4, 2, -3.6, -4, unaryEdge(0.5, ok, kink, kink, "round has no derivative at the tie 0.5", 1), unaryEdge(-1.5, ok, kink, kink, "tie", 1)),
 	{op.Min, []example{{nil, in(vec(1, 5), vec(2, 3)), vec(1, 3)}}, equalEdges("min")},
 	{op.Max, []example{{nil, in(vec(1, 5), vec(2, 3)), vec(2, 5)}}, equalEdges("max")},
 	{op.Clamp, []example{{nil, in(vec(-1, 0.5, 3), vec(0, 0, 0), vec(1, 1, 1)), vec(0, 0.5, 1)}},
@@ -183,7 +184,9 @@ var rows = []row{
 		{at("axis=0"), in(vec(1, 2, 3)), vec(1, 3, 6)}, {at("axis=0 reverse=1"), in(vec(1, 2, 3)), vec(6, 5, 3)}, {at("axis=0 reverse=7"), in(vec(1, 2, 3)), vec(6, 5, 3)},
 		{at("axis=1"), in(mat(2, 2, 1, 2, 3, 4)), mat(2, 2, 1, 3, 3, 7)}, {at("axis=0"), in(mat(2, 2, 1, 2, 3, 4)), mat(2, 2, 1, 2, 4, 6)},
 		{at("axis=0"), in(mat(0, 2)), mat(0, 2)}, {at("axis=1"), in(mat(2, 0)), mat(2, 0)}, {at("axis=0 reverse=1"), in(index(1, 2)), index(3, 2)}},
-		[]edge{{at("axis=0"), in(graph.Ints(graph.Shape{3, 2}, []int64{1, math.MaxInt64, 1, 1, math.MaxInt64, 1})), nil, [3]graph.Status{inf, inf, inf}, []int{1, 1}, "int64"}}},
+		[]edge{
+			{at("axis=0"), in(graph.Ints(graph.Shape{3, 2}, []int64{1, math.MaxInt64, 1, 1, math.MaxInt64, 1})), nil, [3]graph.Status{inf, inf, inf}, []int{1, 1}, "int64"},
+			{at("axis=0"), in(graph.Ints(graph.Shape{3, 2}, []int64{math.MaxInt64, 1, 1, 1, 1, math.MaxInt64})), nil, [3]graph.Status{inf, inf, inf}, []int{1, 0}, "int64"}}},
 	{op.MatMul, []example{
 		{nil, in(mat(2, 3, 1, 2, 3, 4, 5, 6), mat(3, 2, 1, 0, 2, 1, 0, 3)), mat(2, 2, 5, 11, 14, 23)},
 		{at("ta=1"), in(mat(3, 2, 1, 4, 2, 5, 3, 6), mat(3, 2, 1, 0, 2, 1, 0, 3)), mat(2, 2, 5, 11, 14, 23)},
@@ -657,6 +660,78 @@ func TestLinearIn(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// Boundaries have the values that the rows state.
+func TestBoundaryValues(t *testing.T) {
+	for _, e := range []struct {
+		op   *graph.Op
+		at   graph.Attrs
+		in   []*graph.Tensor
+		want *graph.Tensor
+	}{
+		{op.Abs, nil, in(vec(0, zero)), vec(0, 0)},
+		{op.Sign, nil, in(vec(0, zero)), vec(0, 0)},
+		{op.Sqrt, nil, in(vec(0)), vec(0)},
+		{op.Asin, nil, in(vec(1, -1)), vec(math.Pi/2, -math.Pi/2)},
+		{op.Acos, nil, in(vec(1, -1)), vec(0, math.Pi)},
+		{op.Atan2, nil, in(vec(0, zero, 0, zero), vec(-2, -2, 2, 2)), vec(math.Pi, math.Pi, 0, 0)},
+		{op.Hypot, nil, in(vec(0), vec(0)), vec(0)},
+		{op.Min, nil, in(vec(3), vec(3)), vec(3)},
+		{op.Max, nil, in(vec(3), vec(3)), vec(3)},
+		{op.Clamp, nil, in(vec(-1, 2, 5), vec(-1, -1, 3), vec(2, 2, 3)), vec(-1, 2, 3)},
+		{op.Less, nil, in(vec(3), vec(3)), truth(0)},
+		{op.LessEqual, nil, in(vec(3), vec(3)), truth(1)},
+		{op.Equal, nil, in(vec(0), vec(zero)), truth(1)},
+		{op.Pow, nil, in(vec(0, 0, 0, -2, -2), vec(0, 0.5, 3, 3, -1)), vec(1, 0, 0, -8, -0.5)},
+		{op.PowSlope, at("k=1"), in(vec(0, 0, 0, 0, -2), vec(0, 1, 2, 3, 3)), vec(0, 1, 0, 0, 12)},
+		{op.PowInt, at("n=0"), in(vec(0)), vec(1)},
+	} {
+		p, err := row{op: e.op}.program(e.at, e.in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have, err := graph.Eval(p, e.in...)
+		if err != nil || !randprog.Same(have, in(e.want)) {
+			t.Errorf("%s%v: have %v, %v, want %v", e.op.Name, values(e.in), values(have), err, values(in(e.want)))
+		}
+	}
+}
+
+// The derivative of x^y exists with respect to both, twice, also where y = 0; with respect to x also at x = 0.
+func TestPowDerivatives(t *testing.T) {
+	b := graph.NewBuilder("f")
+	x, y := b.Input("x", graph.Scalar), b.Input("y", graph.Scalar)
+	p := b.Build(b.Emit(op.Pow, nil, x, y))
+	gradient := graph.Gradient(p, []int{0, 1})
+	hessian := graph.JVP(gradient, []int{0, 1}) // outputs: value, g, then their tangents
+	for _, c := range []struct{ x, y, dx, dy, dxdx, dxdy, dydy float64 }{
+		{2, 0, 0, math.Ln2, 0, 0.5, math.Ln2 * math.Ln2},
+		{2, 1, 1, 2 * math.Ln2, 0, 1 + math.Ln2, 2 * math.Ln2 * math.Ln2},
+		{2, 3, 12, 8 * math.Ln2, 12, 4 * (1 + 3*math.Ln2), 8 * math.Ln2 * math.Ln2},
+	} {
+		for k, want := range [][2]float64{{c.dxdx, c.dxdy}, {c.dxdy, c.dydy}} {
+			d := [2]float64{}
+			d[k] = 1
+			out, err := graph.Eval(hessian, num(c.x), num(c.y), num(d[0]), num(d[1]))
+			if err != nil {
+				t.Fatalf("at (%v, %v): %v", c.x, c.y, err)
+			}
+			have := []*graph.Tensor{out[1], out[2], out[4], out[5]}
+			for i, w := range []float64{c.dx, c.dy, want[0], want[1]} {
+				if !close(have[i], num(w)) {
+					t.Errorf("at (%v, %v), direction %d, entry %d: have %v, want %v", c.x, c.y, k, i, have[i].F[0], w)
+				}
+			}
+		}
+	}
+	inBase := graph.JVP(graph.Gradient(p, []int{0}), []int{0})
+	for y, want := range map[float64][2]float64{0: {0, 0}, 1: {1, 0}, 2: {0, 2}, 3: {0, 0}} {
+		out, err := graph.Eval(inBase, num(0), num(y), num(1))
+		if err != nil || out[1].F[0] != want[0] || out[3].F[0] != want[1] {
+			t.Errorf("0^%v: have %v, %v, want %v", y, values(out), err, want)
 		}
 	}
 }

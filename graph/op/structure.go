@@ -415,11 +415,11 @@ func defineJoins() {
 	})
 	define(Convert, graph.Op{Name: "convert", Arity: 1, Attrs: numbers("dtype"), Domain: "everywhere", LinearIn: graph.JointlyLinear,
 		Infer: func(at graph.Attrs, in []graph.Type) (graph.Type, error) {
-			d := graph.DType(at.Int("dtype"))
-			if !d.IsFloat() || in[0].DType == graph.Float0 {
+			d := at.Int("dtype")
+			if d != int(graph.Float64) && d != int(graph.Float32) {
 				return graph.Type{}, fmt.Errorf("cannot convert %v to dtype %d", in[0], d)
 			}
-			return graph.Type{DType: d, Shape: in[0].Shape}, nil
+			return graph.Type{DType: graph.DType(d), Shape: in[0].Shape}, nil
 		},
 		Eval: func(_ graph.Attrs, out *graph.Tensor, in []*graph.Tensor) *graph.Fault {
 			copy(out.F, in[0].F)

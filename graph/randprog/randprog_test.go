@@ -21,7 +21,7 @@ func Example() {
 	//   ct_x: f64[3] = broadcast sin_x shape=[3] dims=[]
 	//   ct_x_2: f64[3] = sinh ct_x
 	//   a: f64[3] = tanh ct_x_2
-	//   b: f64[3] = add ct_x a
+	//   b: f64[3] = sub ct_x a
 	//   return ct_x_2, ct_x_2, ct_x_2
 	// }
 	// <nil>

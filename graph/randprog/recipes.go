@@ -189,6 +189,11 @@ var kinked = []recipe{
 		return g.emit(op.Abs, nil, interval{0, g.bounds[x].size()}, x)
 	}},
 	{"sign", true, func(g *gen) graph.Value { return g.emit(op.Sign, nil, interval{-1, 1}, g.float()) }},
+	{"round", true, func(g *gen) graph.Value {
+		x := g.float()
+		b := g.bounds[x]
+		return g.emit(op.Round, nil, interval{math.RoundToEven(b.lo), math.RoundToEven(b.hi)}, x)
+	}},
 	{"min", true, func(g *gen) graph.Value {
 		x, y := g.pair(8)
 		return g.emit(op.Min, nil, corners(math.Min, g.bounds[x], g.bounds[y]), x, y)

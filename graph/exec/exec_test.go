@@ -1,0 +1,337 @@
+package exec_test
+
+import (
+	"errors"
+	"math"
+	"math/rand/v2"
+	"os"
+	"reflect"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/graph/exec"
+	"github.com/lensir/lensir-study/graph/randprog"
+)
+
+// programs is the number of random programs of a test, or the environment variable EXEC_PROGRAMS.
+func programs(t *testing.T, short int) int {
+	if n, err := strconv.Atoi(os.Getenv("EXEC_PROGRAMS")); err == nil {
+		return n
+	}
+	return short
+}
+
+func buffersOf(x []*graph.Tensor) []exec.Buffer {
+	b := make([]exec.Buffer, len(x))
+	for i := range x {
+		b[i] = exec.Buffer{F: x[i].F, I: x[i].I}
+	}
+	return b
+}
+
+// poisoned returns outputs filled with NaN, so that an entry that is never written shows.
+func poisoned(types []graph.Type, lanes int) []exec.Buffer {
+	out := exec.NewBuffers(types, lanes)
+	for _, b := range out {
+		for i := range b.F {
+			b.F[i] = math.NaN()
+		}
+		for i := range b.I {
+			b.I[i] = -99
+		}
+	}
+	return out
+}
+
+func sameBuffer(t *testing.T, what string, have, want exec.Buffer) {
+	t.Helper()
+	if len(have.F) != len(want.F) || len(have.I) != len(want.I) {
+		t.Fatalf("%s: want %d floats and %d integers, have %d and %d", what, len(want.F), len(want.I), len(have.F), len(have.I))
+	}
+	for i := range want.F {
+		if math.Float64bits(have.F[i]) != math.Float64bits(want.F[i]) {
+			t.Fatalf("%s, entry %d: want %v (%x), have %v (%x)", what, i, want.F[i], math.Float64bits(want.F[i]), have.F[i], math.Float64bits(have.F[i]))
+		}
+	}
+	for i := range want.I {
+		if have.I[i] != want.I[i] {
+			t.Fatalf("%s, entry %d: want %d, have %d", what, i, want.I[i], have.I[i])
+		}
+	}
+}
+
+// sameRun compares a run with the reference evaluator: outputs bit for bit, or the whole failure.
+func sameRun(t *testing.T, e *exec.Exec, ws *exec.Workspace, inputs []*graph.Tensor) {
+	t.Helper()
+	p := e.Program()
+	want, wantErr := graph.Eval(p, inputs...)
+	before := make([]*graph.Tensor, len(inputs))
+	for i, x := range inputs {
+		before[i] = x.Clone()
+	}
+	out := poisoned(p.OutputTypes(), 1)
+	err := e.Run(ws, buffersOf(inputs), out)
+	for i := range inputs {
+		sameBuffer(t, "input", exec.Buffer{F: inputs[i].F, I: inputs[i].I}, exec.Buffer{F: before[i].F, I: before[i].I})
+	}
+	sameOutcome(t, p, out, err, want, wantErr)
+}
+
+func sameOutcome(t *testing.T, p *graph.Program, out []exec.Buffer, err error, want []*graph.Tensor, wantErr error) {
+	t.Helper()
+	if wantErr != nil {
+		var failure, wantFailure *graph.Failure
+		if !errors.As(wantErr, &wantFailure) || !errors.As(err, &failure) || !reflect.DeepEqual(failure, wantFailure) {
+			t.Fatalf("%v\nwant %v, have %v", p, wantErr, err)
+		}
+		for _, b := range out {
+			for _, x := range b.F {
+				if !math.IsNaN(x) {
+					t.Fatalf("%v\nthe outputs of a refused run hold %v", p, x)
+				}
+			}
+		}
+		return
+	}
+	if err != nil {
+		t.Fatalf("%v\nhave error %v", p, err)
+	}
+	for j := range want {
+		func() {
+			defer func() {
+				if t.Failed() {
+					t.Log(p)
+				}
+			}()
+			sameBuffer(t, "output "+strconv.Itoa(j), out[j], exec.Buffer{F: want[j].F, I: want[j].I})
+		}()
+	}
+}
+
+func randomOptions(r *rand.Rand) exec.Options {
+	return exec.Options{Tile: []int{0, 1, 2, 3, 8, 64}[r.IntN(6)], Block: []int{0, 1, 2, 3, 8}[r.IntN(5)]}
+}
+
+// Random programs, their derivatives, and random subsets of their outputs, on good inputs and bad:
+// the compiled program equals the reference evaluator in every bit and in every failure.
+func TestEqualsReference(t *testing.T) {
+	failures, total := 0, programs(t, 1500)
+	for seed := range total {
+		r := randprog.Rand(uint64(seed))
+		wild := seed%2 == 1
+		p := randprog.Program(r, randprog.Settings{Ops: 1 + r.IntN(25), Wild: wild})
+		if r.IntN(2) == 0 {
+			p = derive(r, p)
+		}
+		p = subset(r, p)
+		e, err := exec.Compile(p, randomOptions(r))
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%v", seed, err, p)
+		}
+		ws := e.NewWorkspace()
+		for range 3 {
+			inputs := randprog.Inputs(r, p)
+			if wild {
+				inputs = randprog.WildInputs(r, p)
+			}
+			if wild && r.IntN(4) == 0 {
+				spoilInputs(r, inputs)
+			}
+			if _, err := graph.Eval(p, inputs...); err != nil {
+				failures++
+			}
+			t.Run("", func(t *testing.T) { sameRun(t, e, ws, inputs) })
+			if t.Failed() {
+				t.Fatalf("seed %d", seed)
+			}
+		}
+	}
+	if failures < total/4 {
+		t.Errorf("only %d of %d runs were refused", failures, 3*total)
+	}
+	t.Logf("%d programs, %d of %d runs refused", total, failures, 3*total)
+}
+
+// spoilInputs puts one infinity or NaN into the inputs.
+func spoilInputs(r *rand.Rand, inputs []*graph.Tensor) {
+	for _, x := range inputs {
+		if len(x.F) > 0 && r.IntN(2) == 0 {
+			x.F[r.IntN(len(x.F))] = []float64{math.Inf(1), math.Inf(-1), math.NaN()}[r.IntN(3)]
+			return
+		}
+	}
+}
+
+// derive returns a derivative of a program, once or twice.
+func derive(r *rand.Rand, p *graph.Program) *graph.Program {
+	var wrt []int
+	for i := range p.Inputs {
+		if r.IntN(3) > 0 {
+			wrt = append(wrt, i)
+		}
+	}
+	q := graph.JVP(p, wrt)
+	if r.IntN(2) == 0 {
+		q = graph.VJP(p, wrt)
+	}
+	if r.IntN(4) == 0 && len(q.Nodes) < 200 {
+		q = graph.JVP(q, wrt)
+	}
+	return q
+}
+
+// subset asks for a random list of values of a program.
+func subset(r *rand.Rand, p *graph.Program) *graph.Program {
+	if r.IntN(2) == 0 || p.NumValues() == 0 {
+		return p
+	}
+	var outputs []graph.Value
+	for range r.IntN(5) {
+		outputs = append(outputs, graph.Value(r.IntN(p.NumValues())))
+	}
+	return p.WithOutputs(outputs...)
+}
+
+// Lanes of linear programs: every lane equals the reference evaluator on that lane alone, for every
+// number of lanes and block size.
+func TestLanesEqualReference(t *testing.T) {
+	refused, total := 0, programs(t, 1000)
+	for seed := range total {
+		r := randprog.Rand(uint64(seed) + 1<<40)
+		p := randprog.Program(r, randprog.Settings{Ops: 1 + r.IntN(20), Wild: seed%4 == 3})
+		var wrt []int
+		for i := range p.Inputs {
+			wrt = append(wrt, i)
+		}
+		if len(wrt) == 0 {
+			continue
+		}
+		l := graph.Linearize(p, wrt)
+		x := randprog.Inputs(r, p)
+		y, err := graph.Eval(l.Primal, x...)
+		if err != nil {
+			continue
+		}
+		linear := l.Linear
+		if r.IntN(2) == 0 {
+			linear = graph.Transpose(linear)
+		}
+		if !linear.IsLinear() {
+			continue
+		}
+		residuals := y[len(y)-l.Residuals:]
+		if checkLanes(t, r, linear, residuals) {
+			refused++
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d\n%v", seed, linear)
+		}
+	}
+	t.Logf("%d refused", refused)
+}
+
+func checkLanes(t *testing.T, r *rand.Rand, p *graph.Program, residuals []*graph.Tensor) (refused bool) {
+	e, err := exec.Compile(p, randomOptions(r))
+	if err != nil {
+		t.Fatalf("%v\n%v", err, p)
+	}
+	lanes := 1 + r.IntN(20)
+	ws := e.NewLanes(lanes)
+	for range 2 {
+		in := make([]exec.Buffer, len(p.Inputs))
+		each := make([][]*graph.Tensor, lanes)
+		k := 0
+		for i, input := range p.Inputs {
+			if !input.Linear {
+				in[i] = exec.Buffer{F: residuals[k].F, I: residuals[k].I}
+				for l := range lanes {
+					each[l] = append(each[l], residuals[k])
+				}
+				k++
+				continue
+			}
+			in[i].F = make([]float64, len(graph.NewTensor(input.Type).F)*lanes)
+			for l := range lanes {
+				x := graph.NewTensor(input.Type)
+				for e := range x.F {
+					x.F[e] = 2*r.Float64() - 1
+					if r.IntN(8) == 0 {
+						x.F[e] = 0
+					}
+					if r.IntN(4000) == 0 {
+						x.F[e] = []float64{math.MaxFloat64, math.Inf(1)}[r.IntN(2)]
+					}
+					in[i].F[e*lanes+l] = x.F[e]
+				}
+				each[l] = append(each[l], x)
+			}
+		}
+		out := poisoned(p.OutputTypes(), lanes)
+		err := e.RunLanes(ws, in, out)
+		var wantErr error
+		want := make([][]*graph.Tensor, lanes)
+		for l := range lanes {
+			if want[l], wantErr = graph.Eval(p, each[l]...); wantErr != nil {
+				break
+			}
+		}
+		if wantErr != nil {
+			sameOutcome(t, p, out, err, nil, wantErr)
+			refused = true
+			continue
+		}
+		if err != nil {
+			t.Errorf("%v", err)
+			return
+		}
+		for j := range out {
+			for l := range lanes {
+				for i := range want[l][j].F {
+					have, want := out[j].F[i*lanes+l], want[l][j].F[i]
+					if math.Float64bits(have) != math.Float64bits(want) {
+						t.Errorf("output %d, entry %d, lane %d of %d: want %v, have %v", j, i, l, lanes, want, have)
+						return
+					}
+				}
+			}
+		}
+	}
+	return refused
+}
+
+// One executable serves any number of goroutines, each with its own workspace.
+func TestGoroutines(t *testing.T) {
+	for _, workers := range []int{1, 2, 8} {
+		r := randprog.Rand(uint64(workers))
+		for range 20 {
+			p := randprog.Program(r, randprog.Settings{Ops: 20})
+			inputs := randprog.Inputs(r, p)
+			want, err := graph.Eval(p, inputs...)
+			if err != nil {
+				continue
+			}
+			e, err := exec.Compile(p, exec.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var group sync.WaitGroup
+			for range workers {
+				group.Go(func() {
+					ws := e.NewWorkspace()
+					for range 20 {
+						out := poisoned(p.OutputTypes(), 1)
+						if err := e.Run(ws, buffersOf(inputs), out); err != nil {
+							t.Error(err)
+						}
+						for j := range want {
+							sameBuffer(t, "output", out[j], exec.Buffer{F: want[j].F, I: want[j].I})
+						}
+					}
+				})
+			}
+			group.Wait()
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package op
+
+import (
+	"math"
+
+	"github.com/lensir/lensir-study/graph"
+)
+
+// Round is the nearest whole number, ties to even, with no derivative at a tie and derivative 0 elsewhere.
+var Round = new(graph.Op)
+
+func init() {
+	define(Round, graph.Op{Name: "round", Arity: 1, Infer: graph.ElementwiseInfer, Kinks: true, Safe: []float64{0},
+		Domain: "everywhere; no derivative halfway between two whole numbers",
+		Unary:  math.RoundToEven,
+		Check: checkAt(func(x []float64) bool { return math.Abs(x[0]-math.Trunc(x[0])) == 0.5 },
+			"round has no derivative at the tie %v"),
+		Branch: branchOfRound,
+		JVP:    constant,
+	})
+}
+
+// branchOfRound numbers the intervals between two ties: 1 for (−½, ½), 2 for the next above, −1 for the next below.
+func branchOfRound(x []float64) int {
+	n := max(min(math.RoundToEven(x[0]), 1<<53), -1<<53) // above, every float64 is whole
+	switch {
+	case math.Abs(x[0]-math.Trunc(x[0])) == 0.5:
+		return 0
+	case n >= 0:
+		return int(n) + 1
+	}
+	return int(n)
+}
+
+// StopGradient returns, for a float type, the identity with the declared response 0: no derivative passes through it.
+func StopGradient(t graph.Type) *graph.Op {
+	return declared("stop_gradient", t,
+		func(_ *graph.Builder, x graph.Value) graph.Value { return x },
+		func(b *graph.Builder, seed graph.Value) graph.Value { return b.Zeros(t) })
+}
+
+// StraightThroughRound returns, for a float type, the nearest whole number with the declared response γ ↦ γ:
+// derivatives pass through it as if it were the identity.
+func StraightThroughRound(t graph.Type) *graph.Op {
+	return declared("straight_through_round", t,
+		func(b *graph.Builder, x graph.Value) graph.Value { return b.Emit(Round, nil, x) },
+		func(_ *graph.Builder, seed graph.Value) graph.Value { return seed })
+}
+
+// declared returns a unary operation with a declared response that does not depend on its operand.
+func declared(name string, t graph.Type, forward, response func(*graph.Builder, graph.Value) graph.Value) *graph.Op {
+	f := graph.NewBuilder(name)
+	y := forward(f, f.Input("x", t))
+	r := graph.NewBuilder(name + "_response")
+	r.Input("x", t)
+	ct := response(r, r.LinearInput("seed", t))
+	o, err := graph.Declare(name, f.Build(y), r.Build(ct))
+	if err != nil {
+		panic(err) // t is no float type: a mistake of the caller
+	}
+	return o
+}
