@@ -7,14 +7,12 @@ import (
 	"slices"
 )
 
-// NewComposite returns the operation that stands for a program of one output. It evaluates,
-// differentiates and transposes through that program; its derivatives are composites again.
-func NewComposite(name string, body *Program) *Op {
-	return newComposite(name, "", body, nil)
-}
-
-// newComposite is NewComposite with a declared response's name, and, where they are given, the
-// bodies of the cotangents of the last operands: programs of the other operands, then the seed.
+// newComposite returns the operation that stands for a program of one output. It evaluates,
+// differentiates and transposes through that program; its derivatives are composites again, which carry the name
+// of the declared response that they come from.
+//
+// pullbacks, where they are given, are the cotangents of the last operands: programs of the other operands, then the
+// seed. The printed text of a program names composites only: Parse wants a lookup that knows them.
 func newComposite(name, declared string, body *Program, pullbacks []*Program) *Op {
 	if len(body.Outputs) != 1 {
 		panic(fmt.Sprintf("graph: composite %s wants a program of one output, has %d", name, len(body.Outputs)))
@@ -31,7 +29,12 @@ func newComposite(name, declared string, body *Program, pullbacks []*Program) *O
 		return body.Type(body.Outputs[0]), nil
 	}
 	op.Eval = func(_ Attrs, out *Tensor, in []*Tensor) *Fault { return runBody(body, out, in) }
-	op.LinearIn = func(marked []bool) bool { return verifyLinear(body.marking(marked)) == nil }
+	op.LinearIn = func(marked []bool) bool {
+		if pullbacks != nil && slices.Contains(marked[:op.Arity-len(pullbacks)], true) {
+			return false
+		}
+		return verifyLinear(body.marking(marked)) == nil
+	}
 	op.JVP = func(s *Site, dx []Value) Value {
 		wrt := active(dx)
 		d := JVP(body, wrt)
@@ -210,8 +213,12 @@ func (p *Program) key() string {
 }
 
 // Expand writes every composite out, down to primitives. It is taken after derivatives: the
-// response that a composite declares is not seen in its program.
+// response that a composite declares is not seen in its program. A program of primitives is
+// returned as it is.
 func Expand(p *Program) *Program {
+	if !slices.ContainsFunc(p.Nodes, func(n Node) bool { return n.Op.Body != nil }) {
+		return p
+	}
 	b := NewBuilder(p.Name)
 	at := make([]Value, p.NumValues())
 	for i, in := range p.Inputs {

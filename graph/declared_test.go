@@ -271,24 +271,42 @@ func TestEqualNamesOfDifferentResponsesStayApart(t *testing.T) {
 	}
 }
 
-// A composite without a declared response has the derivatives of its program, and statuses keep their place.
-func TestComposite(t *testing.T) {
+// As implemented, an operation has the derivatives of its program, and statuses keep their place.
+func TestAsImplemented(t *testing.T) {
 	f := graph.NewBuilder("f")
 	x, y := f.Input("x", graph.F64(2)), f.Input("y", graph.F64(2))
 	body := f.Build(f.Emit(op.Mul, nil, f.Emit(op.Log, nil, x), y))
-	o := graph.NewComposite("xlog", body)
+	r := graph.NewBuilder("r")
+	r.Input("x", graph.F64(2))
+	r.Input("y", graph.F64(2))
+	seed := r.LinearInput("seed", graph.F64(2))
+	o, err := graph.Declare("xlog", body, r.Build(seed, r.Zeros(graph.F64(2))))
+	if err != nil {
+		t.Fatal(err)
+	}
 	b := graph.NewBuilder("g")
 	x, y = b.Input("x", graph.F64(2)), b.Input("y", graph.F64(2))
-	p := b.Build(b.Emit(o, nil, x, y))
+	p := graph.AsImplemented(b.Build(b.Emit(o, nil, x, y)))
 	in := []*graph.Tensor{vec(2, 3), vec(5, 7), vec(1, 1)}
 	got := declaredRun(t, graph.VJP(p, []int{0, 1}), in...)
 	want := declaredRun(t, graph.VJP(body, []int{0, 1}), in...)
 	for i := range want {
-		if !slices.Equal(got[i].F, want[i].F) || graph.Declared(p, 0) != nil {
+		if !slices.Equal(got[i].F, want[i].F) {
 			t.Errorf("output %d: %v, want %v", i, got[i].F, want[i].F)
 		}
 	}
-	_, err := graph.Eval(p, vec(2, -3), vec(1, 1))
+	second := graph.JVP(graph.VJP(p, []int{0, 1}), []int{0, 1})
+	exact := graph.JVP(graph.VJP(body, []int{0, 1}), []int{0, 1})
+	got = declaredRun(t, second, append(in, vec(1, -1), vec(2, 1))...)
+	want = declaredRun(t, exact, append(in, vec(1, -1), vec(2, 1))...)
+	for i := range want {
+		for e := range want[i].F {
+			if d := got[i].F[e] - want[i].F[e]; d > 1e-15 || d < -1e-15 {
+				t.Errorf("output %d: %v, want %v", i, got[i].F, want[i].F)
+			}
+		}
+	}
+	_, err = graph.Eval(p, vec(2, -3), vec(1, 1))
 	if f, ok := err.(*graph.Failure); !ok || f.Status != graph.DomainError || !strings.Contains(f.Reason, "[1]") {
 		t.Errorf("outside the domain: %v", err)
 	}
@@ -315,5 +333,39 @@ func TestDerivativesOfTheImplementedPullback(t *testing.T) {
 	declared := graph.Mixed(graph.VJP(p, []int{0}), []int{0}, 1)
 	if out := declaredRun(t, declared, graph.Number(3), graph.Number(5), graph.Number(1)); out[1].F[0] != 0 {
 		t.Errorf("derivative with declared tangents: %v, want 0", out[1].F)
+	}
+}
+
+// The identity with a declared response is not linear: neither the proof of linearity nor Taylor arithmetic may read its
+// program for its tangent.
+func TestDeclaredIsNotItsProgram(t *testing.T) {
+	b := graph.NewBuilder("f")
+	x := b.Input("x", graph.Scalar)
+	p := b.Build(b.Emit(op.StopGradient(graph.Scalar), nil, x))
+	if _, err := graph.Taylor(p, 2, []*graph.Tensor{graph.Number(1), graph.Number(1)}); err == nil || !strings.Contains(err.Error(), "stop_gradient has no Taylor rule") {
+		t.Errorf("Taylor: %v", err)
+	}
+	l := graph.NewBuilder("l")
+	dx := l.LinearInput("dx", graph.Scalar)
+	if err := graph.Verify(l.Build(l.Emit(op.StopGradient(graph.Scalar), nil, dx))); err == nil {
+		t.Error("stop_gradient passed as linear")
+	}
+	// The tangent of a declared operation is linear in tangents only, not in the operand that its response reads.
+	f, r := graph.NewBuilder("scaled"), graph.NewBuilder("scaled_response")
+	u := r.Input("x", graph.Scalar)
+	o, err := graph.Declare("scaled", f.Build(f.Input("x", graph.Scalar)), r.Build(r.Emit(op.Mul, nil, r.LinearInput("seed", graph.Scalar), u)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := graph.NewBuilder("g")
+	lin := graph.Linearize(c.Build(c.Emit(o, nil, c.Input("x", graph.Scalar))), []int{0}).Linear
+	if err := graph.Verify(lin); err != nil || len(lin.Inputs) != 2 {
+		t.Fatalf("%v\n%v", err, lin)
+	}
+	for i := range lin.Inputs {
+		lin.Inputs[i].Linear = !lin.Inputs[i].Linear
+	}
+	if err := graph.Verify(lin); err == nil {
+		t.Errorf("linear in the operand instead:\n%v", lin)
 	}
 }

@@ -9,5 +9,5 @@
 //
 // Eval is the reference evaluator: plain loops, operation by operation, with every check. A
 // failing check is a Failure with a Status, a place and a reason; no value or derivative comes
-// with it.
+// with it. Branches reads from a run which strict branch every comparison and kinked operation took.
 package graph

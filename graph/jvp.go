@@ -4,27 +4,32 @@ import "slices"
 
 // JVP returns the program of the directional derivative, (x, dx) ↦ (f(x), Df(x)·dx).
 //
-// Its inputs are those of p, then one tangent for each input in wrt (named d and the input's
-// name); its outputs are those of p, then the tangent of each. Tangents have the tangent type of
-// their primals. An operation that is not smooth everywhere is told, by its attribute order, that
+// Its inputs are those of p, then one tangent for each input in wrt (named d and the input's name);
+// its outputs are those of p, then the tangent of each. An input that wrt lists twice is a mistake.
+// Tangents have the tangent type of their primals. An operation that is not smooth everywhere is told, by its attribute order, that
 // one more derivative of it is taken: on a branch boundary the run then refuses. The result is an
 // ordinary program, also where p is linear.
 //
 // Source: forward mode on a finite computational graph; jvp as a program transformation.
 func JVP(p *Program, wrt []int) *Program {
 	b := NewBuilder(p.Name + ".jvp")
-	names := nameSet{}
+	taken := map[string]bool{}
 	x := make([]Value, len(p.Inputs))
 	for i, in := range p.Inputs {
 		x[i] = b.Input(in.Name, in.Type)
-		names.fresh(in.Name)
+		taken[in.Name] = true
 	}
 	dx := make([]Value, len(p.Inputs))
 	for i := range dx {
 		dx[i] = None
 	}
-	for _, i := range wrt {
-		v := b.Input(names.fresh("d"+p.Inputs[i].Name), p.Inputs[i].Type.Tangent())
+	for k, i := range wrt {
+		if slices.Contains(wrt[:k], i) {
+			panic("graph: input " + p.Inputs[i].Name + " is differentiated twice")
+		}
+		name := freshName("d"+p.Inputs[i].Name, taken)
+		taken[name] = true
+		v := b.Input(name, p.Inputs[i].Type.Tangent())
 		if p.Inputs[i].Type.DType.IsFloat() {
 			dx[i] = v
 		}

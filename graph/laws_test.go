@@ -25,7 +25,7 @@ func programs(t *testing.T, short int) int {
 
 // The laws of the transformations hold for random programs. PROGRAMS=100000 makes the long run.
 func TestLawsOnRandomPrograms(t *testing.T) {
-	start, n := time.Now(), programs(t, 1500)
+	start, n := time.Now(), programs(t, 1200)
 	statuses := map[graph.Status]int{}
 	for seed := range uint64(n) {
 		status, err := laws(seed)
@@ -108,7 +108,21 @@ func laws(seed uint64) (graph.Status, error) {
 	if e := passLaws(p, inputs, y, err, r.IntN); e != nil {
 		return fail("passes", e)
 	}
-	return derivativeLaws(p, wrt, inputs, y, r.Uint64(), fail)
+	status, err := derivativeLaws(p, wrt, inputs, y, r.Uint64(), fail)
+	if err != nil || status != graph.OK || seed%4 > 0 {
+		return status, err
+	}
+	// The laws hold for derivatives as for any program: once more over a VJP or a JVP.
+	q, seeds := graph.VJP(p, wrt), randprog.Tangents(r, p.OutputTypes())
+	if seed%8 > 0 {
+		q, seeds = graph.JVP(p, wrt), randprog.Tangents(r, selectTypes(p, wrt))
+	}
+	inputs = append(slices.Clone(inputs), seeds...)
+	if y, err = graph.Eval(q, inputs...); err != nil {
+		return statusOf(err), nil
+	}
+	p = q
+	return derivativeLaws(q, wrt, inputs, y, r.Uint64(), fail)
 }
 
 // passLaws: Share, DropDead, other outputs and Split change no bit and no status.

@@ -18,8 +18,8 @@ type Op struct {
 	// Infer is the shape rule: the type of the result, or what is wrong with the operands.
 	Infer func(at Attrs, in []Type) (Type, error)
 
-	// Unary and Binary are the leaf kernels of elementwise operations on floats; other operations,
-	// and elementwise ones on integers and booleans, have Eval. One of the three is set.
+	// Unary or Binary is the leaf kernel of an elementwise operation on floats. Eval evaluates everything
+	// else: other operations, and elementwise ones on integers and booleans.
 	Unary  func(x float64) float64
 	Binary func(x, y float64) float64
 	Eval   func(at Attrs, out *Tensor, in []*Tensor) *Fault

@@ -112,10 +112,19 @@ func (p *Program) Names() []string {
 	return names
 }
 
-// nameSet holds the names that are taken, each with the last suffix tried after it.
+// freshName returns name, or name with the first suffix _2, _3, … that is not taken.
+func freshName(name string, taken map[string]bool) string {
+	for k, base := 2, name; taken[name]; k++ {
+		name = base + "_" + strconv.Itoa(k)
+	}
+	return name
+}
+
+// nameSet holds the names that are taken, each with the last suffix tried after it: of thousands of nodes, many have
+// one base name.
 type nameSet map[string]int
 
-// fresh takes and returns name, or name with the first suffix _2, _3, … that is not taken.
+// fresh is freshName, and takes the name.
 func (s nameSet) fresh(name string) string {
 	base := name
 	for k := s[base]; s[name] > 0; {

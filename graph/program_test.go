@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -322,4 +323,53 @@ func TestBranches(t *testing.T) {
 			t.Errorf("x = %v: boundary %v, derivative %v", x, boundary, err)
 		}
 	}
+}
+
+// An input is differentiated once: twice in wrt is a mistake.
+func TestInputTwiceInWrt(t *testing.T) {
+	defer func() {
+		if r := recover(); r != "graph: input x is differentiated twice" {
+			t.Errorf("have %v", r)
+		}
+	}()
+	graph.JVP(sample(), []int{0, 0})
+}
+
+// Tangents and cotangents keep the element type of their primals through a conversion.
+func TestConversionOfTangents(t *testing.T) {
+	p := parse(t, `program f(x: f64[2]) -> f64[2] {
+  a: f32[2] = convert x dtype=[1]
+  b: f32[2] = mul a a
+  c: f64[2] = convert b dtype=[0]
+  return c
+}`)
+	y := eval(t, graph.VJP(p, []int{0}), vec(0.1, 2), vec(1, 1))
+	twice := float64(2 * float32(0.1))
+	if !y[1].Type.Equal(graph.F64(2)) || y[1].F[0] != twice || y[1].F[1] != 4 {
+		t.Errorf("have %v, want [%v 4]", y[1], twice)
+	}
+}
+
+func Example() {
+	b := graph.NewBuilder("f")
+	x := b.Input("x", graph.Scalar)
+	y := b.Emit(op.Mul, nil, b.Emit(op.Sin, nil, x), x)
+	b.Name(y, "y")
+	p := b.Build(y)
+
+	out, err := graph.Eval(graph.Gradient(p, []int{0}), graph.Number(1))
+	fmt.Println(out[1].F[0], err)
+
+	hessian := graph.JVP(graph.Gradient(p, []int{0}), []int{0}) // outputs: f, ∇f, then their tangents
+	out, err = graph.Eval(hessian, graph.Number(1), graph.Number(1))
+	fmt.Println(out[3].F[0], err)
+
+	b = graph.NewBuilder("g")
+	x = b.Input("x", graph.F64(2))
+	_, err = graph.Eval(graph.JVP(b.Build(b.Emit(op.Abs, nil, x)), []int{0}), vec(1, 0), vec(1, 1))
+	fmt.Println(err)
+	// Output:
+	// 1.3817732906760363 <nil>
+	// 0.23913362692838303 <nil>
+	// NONDIFFERENTIABLE: a[1]: abs has no derivative at 0
 }

@@ -12,12 +12,12 @@ func Transpose(p *Program) *Program {
 	b := NewBuilder(p.Name + ".transpose")
 	at := make([]Value, p.NumValues())
 	depends := make([]bool, p.NumValues())
-	names := nameSet{}
+	taken := map[string]bool{}
 	for i, in := range p.Inputs {
 		at[i], depends[i] = None, in.Linear
 		if !in.Linear {
 			at[i] = b.addInput(in)
-			names.fresh(in.Name)
+			taken[in.Name] = true
 		}
 	}
 	ct := make([]Value, p.NumValues())
@@ -26,7 +26,9 @@ func Transpose(p *Program) *Program {
 	}
 	seeds := make([]Value, len(p.Outputs))
 	for i, v := range p.Outputs {
-		seeds[i] = b.LinearInput(names.fresh("ct_"+p.OutputName(i)), p.Type(v).Tangent())
+		name := freshName("ct_"+p.OutputName(i), taken)
+		taken[name] = true
+		seeds[i] = b.LinearInput(name, p.Type(v).Tangent())
 	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -102,11 +104,11 @@ func vjp(p *Program, wrt []int, name string, seedInputs bool) *Program {
 	l := Linearize(p, wrt)
 	adjoint := Transpose(l.Linear)
 	b := NewBuilder(name)
-	names := nameSet{}
+	taken := map[string]bool{}
 	x := make([]Value, len(p.Inputs))
 	for i, in := range p.Inputs {
 		x[i] = b.Input(in.Name, in.Type)
-		names.fresh(in.Name)
+		taken[in.Name] = true
 	}
 	seeds := make([]Value, len(p.Outputs))
 	for i, t := range p.OutputTypes() {
@@ -114,7 +116,9 @@ func vjp(p *Program, wrt []int, name string, seedInputs bool) *Program {
 			seeds[i] = b.Full(t, 1)
 			continue
 		}
-		seeds[i] = b.Input(names.fresh("ct_"+p.OutputName(i)), t.Tangent())
+		name := freshName("ct_"+p.OutputName(i), taken)
+		taken[name] = true
+		seeds[i] = b.Input(name, t.Tangent())
 	}
 	y := b.Inline(l.Primal, x...)
 	n := len(p.Outputs)

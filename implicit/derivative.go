@@ -31,7 +31,7 @@ func (l *linearized) compile() error {
 		l.constant = constantIn(linear.Primal, len(l.out), l.state)
 		compile := func(dst **exec.Exec, p *graph.Program) {
 			if l.err == nil {
-				*dst, l.err = exec.Compile(p, exec.Options{})
+				*dst, l.err = exec.Compile(graph.Expand(p), exec.Options{})
 			}
 		}
 		compile(&l.primal, linear.Primal)

@@ -40,7 +40,7 @@ func NewMap(p *graph.Program, state, params []int, fixed []*graph.Tensor) (*Map,
 			return nil, fmt.Errorf("implicit: input %s of %s is %v, want float64", in.Name, p.Name, in.Type)
 		}
 	}
-	e, err := exec.Compile(p, exec.Options{})
+	e, err := exec.Compile(graph.Expand(p), exec.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -121,11 +121,16 @@ func (f *Map) StateJacobian(dst, value, z, theta []float64) error {
 
 // ParamJacobian sets dst = f_θ, row-major.
 func (f *Map) ParamJacobian(dst, z, theta []float64) error {
+	return f.paramProduct(dst, identity(f.n), f.n, z, theta)
+}
+
+// paramProduct sets dst = f_θ V for a row-major matrix V of lanes columns.
+func (f *Map) paramProduct(dst, v []float64, lanes int, z, theta []float64) error {
 	d, err := f.at(&f.byParams, &f.wrtParams, nil, z, theta)
 	if err != nil {
 		return err
 	}
-	return d.Push(dst, identity(f.n), f.n)
+	return d.Push(dst, v, lanes)
 }
 
 // Joint returns the derivative with respect to (z, θ) at a point, and sets value, if not nil, to

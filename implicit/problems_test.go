@@ -89,7 +89,7 @@ func TestKepler(t *testing.T) {
 	near(t, "dE/de", s.S[0], 0.10749290077899, 1e-13)
 	near(t, "dE/dM", s.S[1], 1.1105317132006, 1e-13)
 	j := scalarMap(t, 1, 2, func(z, th []expr) []expr { return []expr{z[0].mul(z[0]).add(th[0])} })
-	g, err := Gradients(j, root, s, 1)
+	g, err := Gradients(r, j, root, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,16 +100,16 @@ func TestReferences(t *testing.T) {
 				t.Errorf("%s: S[%d] = %.16g, want %.16g", c.name, i, s.S[i], want)
 			}
 		}
-		checkGradient(t, c, root, s)
+		checkGradient(t, c, r, root, s)
 	}
 }
 
 // checkGradient holds the adjoint gradient of a smooth objective to the chain rule over S.
-func checkGradient(t *testing.T, c reference, root *Root, s *Sensitivity) {
+func checkGradient(t *testing.T, c reference, r *Map, root *Root, s *Sensitivity) {
 	t.Helper()
 	m, p := len(c.start), len(c.theta)
 	j := vectorMap(t, m, p, "sum(z^2) / 2 + sum(t^3) / 3", "z[0]")
-	g, err := Gradients(j, root, s, 7)
+	g, err := Gradients(r, j, root, 7)
 	if err != nil {
 		t.Errorf("%s: %v", c.name, err)
 		return
@@ -171,7 +171,7 @@ func TestEmptyProblems(t *testing.T) {
 		if err != nil || len(s.S) != c.m*c.p {
 			t.Errorf("m = %d, p = %d: S has %d entries, %v", c.m, c.p, len(s.S), err)
 		}
-		g, err := Gradients(vectorMap(t, c.m, c.p, "sum(z) + sum(t)"), root, s, 1)
+		g, err := Gradients(r, vectorMap(t, c.m, c.p, "sum(z) + sum(t)"), root, 1)
 		if err != nil || len(g[0].Gradient) != c.p || g[0].Value != float64(c.m)/2 {
 			t.Errorf("m = %d, p = %d: %+v, %v", c.m, c.p, g, err)
 		}

@@ -167,49 +167,58 @@ func (f *Map) Noise(z, theta []float64, rng *rand.Rand) (float64, error) {
 	return 2 * worst, nil
 }
 
+// probes is how many random combinations of the parameters stand for all of R_θ in an estimate.
+const probes = 4
+
 // localLipschitz estimates how fast R_z and R_θ change near the root, in the Frobenius norm, which
-// is not below the 2-norm: along the direction in which R_z is weakest and two random ones.
+// is not below the 2-norm: along the direction in which R_z is weakest and two random ones. Of more
+// than four parameters, R_θ is probed by random combinations V with E‖MV‖² = ‖M‖².
 func (root *Root) localLipschitz(r *Map, rng *rand.Rand) (la, lb float64, err error) {
 	directions := [][]float64{root.Right, randomUnit(rng, r.m), randomUnit(rng, r.m)}
 	h := max(1e-4*max(1, norm2(root.Z)), 4*root.Uncertainty)
-	rTheta := make([]float64, r.out*r.n)
-	if err := r.ParamJacobian(rTheta, root.Z, root.theta); err != nil {
+	lanes := min(r.n, probes)
+	v := identity(r.n)
+	if r.n > probes {
+		v = make([]float64, r.n*lanes)
+		for i := range v {
+			v[i] = rng.NormFloat64() / math.Sqrt(probes)
+		}
+	}
+	here := make([]float64, r.out*lanes)
+	if err := r.paramProduct(here, v, lanes, root.Z, root.theta); err != nil {
 		return 0, 0, err
 	}
-	a, b := make([]float64, len(root.jacobian)), make([]float64, len(rTheta))
+	a, b := make([]float64, len(root.jacobian)), make([]float64, len(here))
 	for _, d := range directions {
-		if len(d) == 0 {
-			continue
-		}
-		step, err := root.nearby(r, d, h, a, b)
+		z, err := root.nearby(d, h, func(z []float64) error {
+			if err := r.StateJacobian(a, nil, z, root.theta); err != nil {
+				return err
+			}
+			return r.paramProduct(b, v, lanes, z, root.theta)
+		})
 		if err != nil {
 			return 0, 0, err
 		}
+		step := distance(z, root.Z)
 		la = max(la, distance(a, root.jacobian)/step)
-		lb = max(lb, distance(b, rTheta)/step)
+		lb = max(lb, distance(b, here)/step)
 	}
 	return la, lb, nil
 }
 
-// nearby evaluates R_z and R_θ at a small step from the root, on the side and at the size at which
-// they are defined.
-func (root *Root) nearby(r *Map, d []float64, h float64, a, b []float64) (step float64, err error) {
+// nearby returns a point a small step from the root at which evaluate works: on one side or the
+// other, at h or a few smaller sizes.
+func (root *Root) nearby(d []float64, h float64, evaluate func(z []float64) error) (z []float64, err error) {
 	for range 4 {
 		for _, signed := range []float64{h, -h} {
-			z := axpy(root.Z, signed, d)
-			if err = r.StateJacobian(a, nil, z, root.theta); err != nil {
-				continue
-			}
-			if err = r.ParamJacobian(b, z, root.theta); err == nil {
-				for i := range z {
-					z[i] -= root.Z[i]
-				}
-				return norm2(z), nil
+			z = axpy(root.Z, signed, d)
+			if err = evaluate(z); err == nil {
+				return z, nil
 			}
 		}
 		h /= 100
 	}
-	return 0, err
+	return nil, err
 }
 
 func distance(x, y []float64) float64 {

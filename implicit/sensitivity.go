@@ -18,17 +18,15 @@ type Sensitivity struct {
 	ErrorEstimate float64
 	// Solution is the evidence of the solve.
 	linsolve.Solution
-
-	rTheta []float64
 }
 
 // Differentiate solves R_z S = −R_θ at a root.
 func Differentiate(r *Map, root *Root) (*Sensitivity, error) {
-	d := &Sensitivity{S: make([]float64, r.m*r.n), rTheta: make([]float64, r.m*r.n)}
-	if err := r.ParamJacobian(d.rTheta, root.Z, root.theta); err != nil {
+	d := &Sensitivity{S: make([]float64, r.m*r.n)}
+	if err := r.ParamJacobian(d.S, root.Z, root.theta); err != nil {
 		return nil, place(err, "at the root")
 	}
-	for i, v := range d.rTheta {
+	for i, v := range d.S {
 		d.S[i] = -v
 	}
 	var err error
@@ -52,8 +50,8 @@ type Gradient struct {
 	Lambda []float64
 	// AdjointResidual is ‖J_zᵀ − R_zᵀ λ‖∞, of the returned λ.
 	AdjointResidual float64
-	// Gap is |(J_θ + J_z S)v − (dJ/dθ)v| for one seeded unit direction v: the tangent and the adjoint
-	// road to the same number.
+	// Gap is |J_θ v + J_z ṡ − (dJ/dθ)v| for one seeded unit direction v and R_z ṡ = −R_θ v: the
+	// tangent and the adjoint road to the same number.
 	Gap float64
 }
 
@@ -61,60 +59,87 @@ type Gradient struct {
 // the two is wrong.
 const gapLimit = 1e-6
 
-// Gradients differentiates every output of the objectives J(z, θ) along the branch: one adjoint
-// solve each, on the factors that the root came with.
-func Gradients(j *Map, root *Root, d *Sensitivity, seed uint64) ([]Gradient, error) {
+// Gradients differentiates every output of the objectives J(z, θ) along the branch of R: one adjoint
+// solve each, on the factors that the root came with. It needs no sensitivity matrix.
+func Gradients(r, j *Map, root *Root, seed uint64) ([]Gradient, error) {
 	values := make([]float64, j.out)
-	joint, err := j.Joint(values, root.Z, root.theta)
+	objectives, err := j.Joint(values, root.Z, root.theta)
 	if err != nil {
 		return nil, place(err, "the objectives at the root")
 	}
-	rng := rand.New(rand.NewPCG(seed, 0x676170))
+	equations, err := r.Joint(nil, root.Z, root.theta)
+	if err != nil {
+		return nil, place(err, "at the root")
+	}
+	tangent, err := root.tangent(equations, r.n, rand.New(rand.NewPCG(seed, 0x676170)))
+	if err != nil {
+		return nil, err
+	}
 	out := make([]Gradient, j.out)
 	row := make([]float64, j.m+j.n)
 	for i := range out {
 		pick := make([]float64, j.out)
 		pick[i] = 1
-		if err := joint.Pull(row, pick, 1); err != nil {
+		if err := objectives.Pull(row, pick, 1); err != nil {
 			return nil, place(err, "the objectives at the root")
 		}
-		if out[i], err = root.gradient(values[i], row[:j.m], row[j.m:], d, rng); err != nil {
+		if out[i], err = root.gradient(equations, row, tangent); err != nil {
 			return nil, err
 		}
+		out[i].Value = values[i]
 	}
 	return out, nil
 }
 
-// gradient makes the adjoint solve for one objective with the derivatives jz and jTheta.
-func (root *Root) gradient(value float64, jz, jTheta []float64, d *Sensitivity, rng *rand.Rand) (Gradient, error) {
-	m, n := len(jz), len(jTheta)
-	g := Gradient{Value: value, Gradient: make([]float64, n), Lambda: append([]float64{}, jz...)}
+// tangent is one direction along the branch: v, and Sv from R_z (Sv) = −R_θ v, concatenated as (Sv, v).
+// It is empty without parameters.
+func (root *Root) tangent(equations *Derivative, n int, rng *rand.Rand) ([]float64, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	m := len(root.Z)
+	d := append(make([]float64, m), randomUnit(rng, n)...)
+	sv := make([]float64, m)
+	if err := equations.Push(sv, d, 1); err != nil {
+		return nil, place(err, "at the root")
+	}
+	for i := range sv {
+		sv[i] = -sv[i]
+	}
+	if _, err := root.lu.Solve(d[:m], sv, 1, linsolve.Plain); err != nil {
+		return nil, &graph.Failure{Status: graph.NotConverged, Reason: "solving R_z ṡ = −R_θ v: " + err.Error()}
+	}
+	return d, nil
+}
+
+// gradient makes the adjoint solve for one objective, whose derivatives J_z and J_θ are row.
+func (root *Root) gradient(equations *Derivative, row, tangent []float64) (Gradient, error) {
+	m := len(root.Z)
+	jz, jTheta := row[:m], row[m:]
+	g := Gradient{Gradient: append([]float64{}, jTheta...), Lambda: append([]float64{}, jz...)}
 	solution, err := root.lu.Solve(g.Lambda, g.Lambda, 1, linsolve.Transposed)
 	if err != nil {
 		return g, &graph.Failure{Status: graph.AdjointNotConverged, Reason: "solving R_zᵀ λ = J_zᵀ: " + err.Error()}
 	}
 	g.AdjointResidual = solution.ResidualNorm
-	for k := range n {
-		s := jTheta[k]
-		for i := range m {
-			s -= float64(g.Lambda[i] * d.rTheta[i*n+k])
-		}
-		if g.Gradient[k] = s; math.IsNaN(s) || math.IsInf(s, 0) {
-			return g, &graph.Failure{Status: graph.NonFinite, Reason: fmt.Sprintf("the gradient's entry %d is %v", k, s)}
+	pulled := make([]float64, len(row)) // λᵀ R_z, λᵀ R_θ
+	if err := equations.Pull(pulled, g.Lambda, 1); err != nil {
+		return g, place(err, "at the root")
+	}
+	for k, x := range pulled[m:] {
+		if g.Gradient[k] -= x; math.IsNaN(g.Gradient[k]) || math.IsInf(g.Gradient[k], 0) {
+			return g, &graph.Failure{Status: graph.NonFinite, Reason: fmt.Sprintf("the gradient's entry %d is %v", k, g.Gradient[k])}
 		}
 	}
-	if n == 0 {
+	if len(tangent) == 0 {
 		return g, nil
 	}
-	v := randomUnit(rng, n)
-	sv := make([]float64, m)
-	matVec(sv, d.S, v)
-	tangent, adjoint := dot(jTheta, v)+dot(jz, sv), dot(g.Gradient, v)
-	g.Gap = math.Abs(tangent - adjoint)
-	scale := norm2(jTheta) + norm2(jz)*norm2(sv) + norm2(g.Lambda)*norm2(d.rTheta)
+	forward, adjoint := dot(row, tangent), dot(g.Gradient, tangent[m:])
+	g.Gap = math.Abs(forward - adjoint)
+	scale := norm2(jTheta) + norm2(jz)*norm2(tangent[:m]) + norm2(pulled[m:])
 	if !(g.Gap <= gapLimit*scale) {
 		return g, &graph.Failure{Status: graph.AdjointNotConverged, Reason: fmt.Sprintf(
-			"adjoint and tangent disagree in a random direction: %.6g and %.6g", adjoint, tangent)}
+			"adjoint and tangent disagree in a random direction: %.6g and %.6g", adjoint, forward)}
 	}
 	return g, nil
 }

@@ -19,13 +19,6 @@ func dot(x, y []float64) float64 {
 	return s
 }
 
-// matVec sets y = A x for a row-major len(y)×len(x) matrix.
-func matVec(y, a, x []float64) {
-	for i := range y {
-		y[i] = dot(a[i*len(x):(i+1)*len(x)], x)
-	}
-}
-
 // absMatVec returns ‖|A||x|‖₂.
 func absMatVec(a, x []float64, rows int) float64 {
 	var h float64

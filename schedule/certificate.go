@@ -36,7 +36,7 @@ func (l Line) String() string {
 	return fmt.Sprintf("%s: %d %s %d", l.Name, l.Counted, relation, l.Predicted)
 }
 
-// Certify compares the result of a complete run with the formulas of its schedule:
+// Certify compares the result of a complete run with the formulas of its schedule, which must not have been reset since:
 //
 //   - every field of [Counts] equals its prediction, and no slot limit or replay budget is exceeded;
 //   - with a replay budget t, the work in steps is at most Ŵ + W̄ + tW, where Ŵ, W̄ and W count T steps each;

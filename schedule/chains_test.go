@@ -200,10 +200,12 @@ type outcome struct {
 	value, gradient []float64
 }
 
-// execute runs one schedule with all checks on, over T steps, and holds it to its certificate.
-func execute(tb testing.TB, chain Chain, s Schedule, steps int, start []float64) outcome {
+// checked turns all instruments on.
+var checked = Settings{Fidelity: 1, Poison: true}
+
+// execute runs one schedule over T steps and holds it to its certificate.
+func execute(tb testing.TB, chain Chain, s Schedule, steps int, start []float64, settings Settings) outcome {
 	tb.Helper()
-	settings := Settings{Fidelity: 1, Poison: true}
 	if s.Limits().Disk > 0 {
 		store, err := NewFileStore(tb.TempDir(), 16)
 		if err != nil {

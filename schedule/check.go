@@ -87,6 +87,9 @@ func (m *machine) do(a Action) (problem string) {
 		if a.From < 0 || a.From >= a.To || a.To > m.steps {
 			return "is no range of steps"
 		}
+		if a.Kind == RecordReverse && a.From != a.To-1 {
+			return "goes over several steps"
+		}
 	case Save, Restore, Move, Free:
 		if a.From != a.To {
 			return "handles two states"
@@ -119,7 +122,7 @@ func (m *machine) do(a Action) (problem string) {
 		}
 	}
 	switch a.Kind {
-	case Record, RecordReverse, Restore, Move, Back:
+	case Record, RecordReverse, Restore, Move:
 		m.later = true
 	}
 

@@ -48,12 +48,15 @@ func (r *Runner) do(a Action) error {
 		if a.From != r.at {
 			return badAction(fmt.Sprintf("live state is x_%d", r.at))
 		}
+		if a.Kind != Save && (a.To <= a.From || a.To > r.end) {
+			return badAction(fmt.Sprintf("is no range of steps up to x_%d", r.end))
+		}
 	}
 	switch a.Kind {
 	case Advance:
 		return r.advance(a.From, a.To)
 	case RecordReverse:
-		return r.recordReverse(a.To)
+		return r.recordReverse(a.From, a.To)
 	case Save:
 		return r.save(a)
 	case Restore, Move, Free:
@@ -62,7 +65,6 @@ func (r *Runner) do(a Action) error {
 		if r.before != a.From {
 			return badAction(fmt.Sprintf("work buffer holds x_%d", r.before))
 		}
-		r.later = true
 		r.at, r.before = a.From, none
 		return r.visit(r.at, "back")
 	case Record:
@@ -92,7 +94,7 @@ func (r *Runner) do(a Action) error {
 // advance makes x_to live.
 func (r *Runner) advance(from, to int) error {
 	var err error
-	if to < r.sizes.regular && !r.settings.Poison && r.every == 0 {
+	if to < r.sizes.regular && !r.instruments {
 		err = r.advanceFast(from, to)
 	} else {
 		err = r.advanceChecked(from, to)
@@ -116,16 +118,15 @@ func (r *Runner) advance(from, to int) error {
 // advanceFast is for states of one length, without instruments.
 func (r *Runner) advanceFast(from, to int) error {
 	n := r.sizes.inner
-	chain, stop, x, next := r.chain, r.stop, r.states[from&1][:n], r.states[1-from&1][:n]
+	chain, stop, states := r.chain, r.stop, [2][]float64{r.states[0][:n], r.states[1][:n]}
 	for j := from + 1; j <= to; j++ {
 		if stop.Load() {
 			r.at = j - 1
 			return errStopped
 		}
-		if err := chain.Advance(j, x, next); err != nil {
+		if err := chain.Advance(j, states[1-j&1], states[j&1]); err != nil {
 			return &StepError{j, "advance", err}
 		}
-		x, next = next, x
 	}
 	return nil
 }
@@ -234,14 +235,39 @@ func (r *Runner) restore(a Action) error {
 }
 
 // recordReverse records step j, reverses it and leaves nothing live.
-func (r *Runner) recordReverse(j int) error {
-	if j != r.end {
-		return badAction(fmt.Sprintf("cotangent is at x_%d", r.end))
+func (r *Runner) recordReverse(before, j int) error {
+	if j != r.end || before != j-1 {
+		return badAction(fmt.Sprintf("is not the step before the cotangent's x_%d", r.end))
+	}
+	if j < r.sizes.regular && j != r.result.Steps && !r.instruments && r.tapeUsed+r.sizes.innerTape <= len(r.tapes) {
+		return r.recordReverseFast(j)
 	}
 	if err := r.record(j); err != nil {
 		return err
 	}
 	return r.reverse(j)
+}
+
+// recordReverseFast does the work of record and reverse for a step below T, with states of one length and without instruments.
+func (r *Runner) recordReverseFast(j int) error {
+	n, used := r.sizes.inner, r.tapeUsed
+	tape := r.tapes[used : used+r.sizes.innerTape]
+	if err := r.chain.Record(j, r.states[1-j&1][:n], r.states[j&1][:n], tape); err != nil {
+		return &StepError{j, "record", err}
+	}
+	c := &r.result.Counts
+	c.Records++
+	c.PeakTapes = max(c.PeakTapes, r.tapeCount+1)
+	r.tapeUsed = used + len(tape)
+	r.weigh()
+	r.tapeUsed = used
+	if err := r.chain.Reverse(j, tape, r.bars[j&1][:n], r.bars[1-j&1][:n]); err != nil {
+		return &StepError{j, "reverse", err}
+	}
+	c.Reverses++
+	r.end, r.at, r.before, r.later = j-1, none, none, true
+	r.replays.truncate(j - 1)
+	return nil
 }
 
 // record records step j and makes x_j live.

@@ -3,7 +3,6 @@ package schedule
 import (
 	"fmt"
 	"slices"
-	"unsafe"
 )
 
 // Candidate is one schedule that [Plan] considered.
@@ -61,9 +60,9 @@ func Plan(steps int, costs Costs, budget int64, disk int) (table []Candidate, be
 		}
 		return s
 	}
-	// The largest number of slots for which a method with one tape fits.
+	// The largest number of slots for which revolve fits.
 	fits := int(max(0, budget-z.need(0, 0, 1, 0).Total()) /
-		(costs.StateBytes + slotRecord + int64(unsafe.Sizeof(binomialFrame{}))))
+		(costs.StateBytes + slotRecord + reverserBytes(1)))
 	add(must(NewStoreAll(steps)))
 	for _, slots := range ladder(steps, fits) {
 		// The last two are not made, only asked: making them would reserve their frames.
@@ -72,12 +71,21 @@ func Plan(steps int, costs Costs, budget int64, disk int) (table []Candidate, be
 		add(&Binomial{steps: steps, slots: slots, budget: LeastBudget(steps, slots)})
 		add(&Revolve{steps: steps, slots: slots})
 	}
-	if disk > 0 && steps > 0 && fits > 0 {
-		s, err := NewTwoTier(steps, min(fits, steps), disk, costs)
-		if err != nil {
-			return nil, 0, err
+	if disk > 0 {
+		// The tables of the two-tier schedule take room that its slots must leave.
+		for slots := min(fits, steps); slots > 0; {
+			s, err := NewTwoTier(steps, slots, disk, costs)
+			if err != nil {
+				return nil, 0, err
+			}
+			add(s)
+			over := table[len(table)-1].Bytes.Total() - budget
+			if over <= 0 || slots == 1 {
+				break
+			}
+			table = table[:len(table)-1]
+			slots = max(1, slots-int(1+over/(costs.StateBytes+slotRecord)))
 		}
-		add(s)
 	}
 
 	best = -1

@@ -26,7 +26,7 @@ func TestPlanIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := execute(t, newLorenz(), s, steps, []float64{1, 1, 1}).result
+		got := execute(t, newLorenz(), s, steps, []float64{1, 1, 1}, checked).result
 		if got.Counts != c.Counts {
 			t.Fatalf("%s with %d slots: counted %+v, predicted %+v", c.Method, c.Slots, got.Counts, c.Counts)
 		}
@@ -124,7 +124,23 @@ func TestPlanKnownChoices(t *testing.T) {
 	if got := choose(80<<20, small, 0); got != "uniform-tape" {
 		t.Errorf("with tapes much smaller than states: %s", got)
 	}
-	_, _, err := Plan(1000, big, 5<<20, 0)
+	// The tables of a two-tier schedule are paid for from the same budget.
+	tiny := lorenzCosts
+	tiny.DiskWrite, tiny.DiskRead = 0.1, 0.1
+	table, _, err := Plan(1000, tiny, 40_000, 3)
+	if last := table[len(table)-1]; err != nil || last.Method != "two-tier" || !last.Fits || last.Bytes.Records < 15_000 {
+		t.Errorf("tables beside slots: %+v, %v", last, err)
+	} else if last.Bytes.Total() < 30_000 || table[len(table)-2].Method == "two-tier" {
+		t.Errorf("slots are left out: %d bytes of 40,000, after %+v", last.Bytes.Total(), table[len(table)-2])
+	}
+	// The largest number of slots that fits is considered, on the ladder or not.
+	for slots := 90; slots < 100; slots++ {
+		table, best, err := Plan(1000, big, int64(slots+6+4)<<20-1, 0)
+		if got := table[best]; err != nil || got.Method != "revolve" || got.Slots != slots {
+			t.Errorf("%s with %d slots, %v; %d fit", got.Method, got.Slots, err, slots)
+		}
+	}
+	_, _, err = Plan(1000, big, 5<<20, 0)
 	if err == nil || !strings.Contains(err.Error(), "the least is") || !errors.Is(err, ErrInput) {
 		t.Errorf("with too little room: %v", err)
 	}

@@ -51,6 +51,8 @@ type Runner struct {
 	limits   Limits
 	sizes    sizes
 	need     Bytes // what the buffers can hold
+	// instruments: states are hashed or buffers poisoned, so that no shortcut may be taken.
+	instruments bool
 
 	pool    pool
 	disk    []int // the state in each disk slot, or none
@@ -74,13 +76,14 @@ type Runner struct {
 	result    Result
 }
 
-// NewRunner makes the buffers. It asks the chain for its lengths up to the schedule's number of steps.
+// NewRunner resets the schedule and makes the buffers. It asks the chain for its lengths up to the schedule's number of steps.
 func NewRunner(chain Chain, s Schedule, settings Settings) (*Runner, error) {
 	r := &Runner{chain: chain, schedule: s, settings: settings, limits: s.Limits()}
 	r.online, _ = s.(*Online)
 	if r.limits.Disk > 0 && settings.Store == nil {
 		return nil, fmt.Errorf("%w: %s has disk slots and needs a store", ErrInput, s.Name())
 	}
+	s.Reset() // an online schedule forgets where it ended
 	steps := s.Steps()
 	r.sizes = measure(chain, steps)
 	predicted := s.Predict()
@@ -91,6 +94,7 @@ func NewRunner(chain Chain, s Schedule, settings Settings) (*Runner, error) {
 	r.pool = newPool(slots, r.sizes.state, settings.Poison)
 	r.disk = make([]int, predicted.PeakDisk)
 	r.fidelity = newFidelity(settings.Fidelity, steps)
+	r.instruments = settings.Poison || r.every > 0
 	r.replays.spans = make([]span, 0, slots+predicted.PeakDisk+4)
 	for i := range 2 {
 		r.states[i] = make([]float64, r.sizes.state)

@@ -19,8 +19,8 @@ var grid = [][2]int{
 	{56, 5}, {57, 5}, {100, 4}, {100, 10}, {121, 20},
 }
 
-// TestEverySchedule holds every method to the bits of the uncheckpointed sweep, on three chains, with poisoned buffers and full
-// replay fidelity.
+// TestEverySchedule holds every method to the bits of the uncheckpointed sweep, on three chains: with poisoned buffers and full
+// replay fidelity, and without instruments.
 func TestEverySchedule(t *testing.T) {
 	for _, g := range grid {
 		steps, slots := g[0], g[1]
@@ -29,10 +29,10 @@ func TestEverySchedule(t *testing.T) {
 				outcome
 				parameters []float64
 			}
-			run := map[string]func(Schedule) full{
-				"logistic": func(s Schedule) full {
+			run := map[string]func(Schedule, Settings) full{
+				"logistic": func(s Schedule, settings Settings) full {
 					c := newLogistic(steps)
-					o := execute(t, c, s, steps, []float64{0.3})
+					o := execute(t, c, s, steps, []float64{0.3}, settings)
 					for i, j := range c.reversed {
 						if j != steps-i {
 							t.Fatalf("%s reverses in the order %v", s.Name(), c.reversed)
@@ -40,13 +40,13 @@ func TestEverySchedule(t *testing.T) {
 					}
 					return full{o, append(slices.Clone(c.uBar), c.rBar)}
 				},
-				"lorenz": func(s Schedule) full {
+				"lorenz": func(s Schedule, settings Settings) full {
 					c := newLorenz()
-					o := execute(t, c, s, steps, []float64{1, 1, 1})
+					o := execute(t, c, s, steps, []float64{1, 1, 1}, settings)
 					return full{o, c.pBar[:]}
 				},
-				"growing": func(s Schedule) full {
-					return full{execute(t, growing{steps}, s, steps, []float64{0.5}), nil}
+				"growing": func(s Schedule, settings Settings) full {
+					return full{execute(t, growing{steps}, s, steps, []float64{0.5}, settings), nil}
 				},
 			}
 			for name, f := range run {
@@ -55,13 +55,15 @@ func TestEverySchedule(t *testing.T) {
 					if o, ok := s.(*Online); ok && name == "growing" && o.limit != steps {
 						continue // its last state has another length, so T must be the limit
 					}
-					got := f(s)
-					if i == 0 {
-						want = got
+					for _, settings := range []Settings{checked, {}} {
+						got := f(s, settings)
+						if i == 0 && settings == checked {
+							want = got
+						}
+						same(t, s.Name()+" value", got.value, want.value)
+						same(t, s.Name()+" gradient", got.gradient, want.gradient)
+						same(t, s.Name()+" parameters", got.parameters, want.parameters)
 					}
-					same(t, s.Name()+" value", got.value, want.value)
-					same(t, s.Name()+" gradient", got.gradient, want.gradient)
-					same(t, s.Name()+" parameters", got.parameters, want.parameters)
 				}
 			}
 		})
@@ -73,8 +75,8 @@ func TestEveryScheduleRandom(t *testing.T) {
 		steps := rapid.IntRange(0, 150).Draw(r, "steps")
 		slots := rapid.IntRange(1, 12).Draw(r, "slots")
 		all := every(t, steps, slots)
-		want := execute(t, newLogistic(steps), all[0], steps, []float64{0.4})
-		got := execute(t, newLogistic(steps), rapid.SampledFrom(all[1:]).Draw(r, "schedule"), steps, []float64{0.4})
+		want := execute(t, newLogistic(steps), all[0], steps, []float64{0.4}, checked)
+		got := execute(t, newLogistic(steps), rapid.SampledFrom(all[1:]).Draw(r, "schedule"), steps, []float64{0.4}, checked)
 		same(t, "value", got.value, want.value)
 		same(t, "gradient", got.gradient, want.gradient)
 	})
@@ -97,7 +99,7 @@ func TestLorenzReference(t *testing.T) {
 				s, _ = NewUniform(ref.steps, 200)
 			}
 			c := newLorenz()
-			o := execute(t, c, s, ref.steps, []float64{1, 1, 1})
+			o := execute(t, c, s, ref.steps, []float64{1, 1, 1}, checked)
 			got := append([]float64{o.value[0] + o.value[1] + o.value[2]}, append(o.gradient, c.pBar[:]...)...)
 			for i, want := range ref.want {
 				if math.Abs(got[i]-want) > ref.digits*math.Abs(want) {
@@ -123,7 +125,7 @@ func TestLorenzTaylor(t *testing.T) {
 	}
 	c := newLorenz()
 	s, _ := NewRevolve(steps, 4)
-	o := execute(t, c, s, steps, []float64{1, 1, 1})
+	o := execute(t, c, s, steps, []float64{1, 1, 1}, checked)
 	slope := o.gradient[0] - 2*o.gradient[1] + o.gradient[2]/2 + 3*c.pBar[1]
 	remainder := func(h float64) float64 { return math.Abs(at(h) - at(0) - h*slope) }
 	for _, h := range []float64{1e-2, 1e-3, 1e-4} {
@@ -166,6 +168,9 @@ func TestOnlineEnds(t *testing.T) {
 	run := func(limit int, threshold float64) (Result, *Online, []float64) {
 		s, err := NewOnline(limit, 4)
 		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Verify(s, 3); err != nil { // whatever the schedule did before
 			t.Fatal(err)
 		}
 		r, err := NewRunner(halving{}, s, Settings{Fidelity: 1, Poison: true})
@@ -359,6 +364,28 @@ type cancelling struct {
 	cause  error
 }
 
+// TestCancellationInAReplay ends a run within one long advance.
+func TestCancellationInAReplay(t *testing.T) {
+	for _, settings := range []Settings{{}, {Fidelity: 1, Poison: true}} {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		cause := errors.New("enough")
+		s, _ := NewRevolve(1000, 1)
+		r, err := NewRunner(&slow{cancelling{halving{}, 400, cancel, cause}}, s, settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := r.Run(ctx, Sweep{Start: []float64{1}, Cotangent: []float64{1}, Gradient: make([]float64, 1)})
+		if !errors.Is(err, cause) || res.Counts.Records != 0 || res.Counts.Writes != 1 {
+			t.Errorf("%v after %+v", err, res.Counts)
+		}
+	}
+}
+
+// slow cancels in Advance instead of Record.
+type slow struct{ cancelling }
+
+func (c *slow) Advance(j int, x, next []float64) error { return c.Record(j, x, next, nil) }
+
 func (c *cancelling) Record(j int, x, next, tape []float64) error {
 	if j == c.step {
 		c.cancel(c.cause)
@@ -397,6 +424,70 @@ func TestSweepsThatDoNotFit(t *testing.T) {
 	}
 }
 
+// TestCallbackErrors: what the caller's functions say comes back with its step.
+func TestCallbackErrors(t *testing.T) {
+	s, _ := NewOnline(9, 2)
+	for call, sweep := range map[string]Sweep{
+		"until": {Until: func(j int, _ []float64) (bool, error) {
+			if j == 4 {
+				return false, errFault
+			}
+			return false, nil
+		}},
+		"seed": {Until: func(j int, _ []float64) (bool, error) { return j == 4, nil }},
+	} {
+		r, err := NewRunner(newLogistic(9), s, Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sweep.Start, sweep.Gradient = []float64{0.3}, make([]float64, 1)
+		sweep.Seed = func(_, _ []float64) error { return errFault }
+		var step *StepError
+		if _, err := r.Run(context.Background(), sweep); !errors.As(err, &step) || !errors.Is(err, errFault) || step.Step != 4 || step.Call != call {
+			t.Errorf("%s: %v", call, err)
+		}
+	}
+}
+
+func TestSameBits(t *testing.T) {
+	nan, zero := math.NaN(), math.Copysign(0, -1)
+	for _, c := range []struct {
+		a, b  []float64
+		entry int
+		same  bool
+	}{
+		{nil, nil, 0, true},
+		{[]float64{1, nan}, []float64{1, nan}, 2, true},
+		{[]float64{1, 0}, []float64{1, zero}, 1, false},
+		{[]float64{1, 2}, []float64{1}, 1, false},
+	} {
+		if i, ok := SameBits(c.a, c.b); i != c.entry || ok != c.same {
+			t.Errorf("%v and %v: %d, %v", c.a, c.b, i, ok)
+		}
+	}
+}
+
+func TestWords(t *testing.T) {
+	for _, c := range []struct{ got, want any }{
+		{Action{Save, 2, 7, 7}, "save x_7, slot 2"},
+		{Action{Back, 0, 7, 7}, "back to x_7"},
+		{Action{Record, 0, 2, 7}, "record 2→7"},
+		{Kind(77), "Kind(77)"},
+		{&ActionError{3, Action{Move, 1, 4, 4}, "slot does not hold this state"}, "schedule: action 3 (move x_4, slot 1): slot does not hold this state"},
+		{&ActionError{3, Action{}, "the stream ends with the cotangent at x_1"}, "schedule: after 3 actions: the stream ends with the cotangent at x_1"},
+		{&StepError{17, "record", errFault}, "schedule: step 17: record: outside the domain"},
+		{Line{"reads", 3, 4, false}, "reads: 3 is not = 4"},
+		{Line{"reads", 3, 4, true}, "reads: 3 ≤ 4"},
+	} {
+		if got := fmt.Sprint(c.got); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+	if text := (&FidelityError{17, "restore"}).Error(); !strings.Contains(text, "x_17") || !strings.Contains(text, "restore") {
+		t.Error(text)
+	}
+}
+
 // script is a schedule that somebody wrote by hand.
 type script struct {
 	StoreAll
@@ -406,7 +497,7 @@ type script struct {
 }
 
 func (s *script) Limits() Limits  { return s.limits }
-func (s *script) Predict() Counts { return Counts{PeakSlots: s.limits.Slots, PeakTapes: 1} }
+func (s *script) Predict() Counts { return Counts{PeakSlots: s.limits.Slots, PeakTapes: 2} }
 func (s *script) Reset()          { s.i = 0 }
 func (s *script) Next() (Action, bool) {
 	if s.i == len(s.actions) {
@@ -451,6 +542,15 @@ func TestBadSchedules(t *testing.T) {
 		"ends early":         good[:6],
 		"unknown kind":       edit(1, Action{Kind(77), 0, 0, 2}),
 		"back without cause": edit(3, Action{Back, 0, 0, 0}),
+		"back after restore": slices.Insert(slices.Clone(good), 2, Action{Restore, 0, 0, 0}, Action{Back, 0, 1, 1}, Action{Advance, 0, 1, 2}),
+		"middle step first": {
+			{Save, 0, 0, 0}, {Advance, 0, 0, 1}, {RecordReverse, 0, 1, 2}, {Restore, 0, 0, 0}, {Advance, 0, 0, 2},
+			{RecordReverse, 0, 2, 3}, {Move, 0, 0, 0}, {RecordReverse, 0, 0, 1},
+		},
+		"beyond the end":    slices.Insert(slices.Clone(good), 4, Action{Advance, 0, 0, 3}, Action{Restore, 0, 0, 0}),
+		"too many tapes":    {{Record, 0, 0, 3}, {Reverse, 0, 1, 3}},
+		"backwards":         edit(4, Action{Advance, 0, 0, -1}),
+		"two steps at once": {{RecordReverse, 0, 0, 3}},
 	} {
 		check, err := run(actions)
 		var action *ActionError
@@ -461,20 +561,54 @@ func TestBadSchedules(t *testing.T) {
 			t.Errorf("%s: the runner says %v", name, err)
 		}
 	}
-	// Only the checker asks that nothing is left over and that nothing useless is replayed beyond the cotangent.
-	leak := edit(6, Action{Restore, 0, 0, 0})
-	if check, _ := run(leak); check == nil {
-		t.Error("a snapshot that is never freed is not found")
+	// Only the checker asks that nothing is left over.
+	if check, err := run(edit(6, Action{Restore, 0, 0, 0})); check == nil || err != nil {
+		t.Errorf("a snapshot that is never freed: %v, %v", check, err)
 	}
-	if check, _ := run(edit(4, Action{Advance, 0, 0, 3})); check == nil {
-		t.Error("an advance beyond the cotangent is not found")
+}
+
+// TestTapesBelow: a tape that is kept while a later step is recorded and reversed at once counts in the peaks.
+func TestTapesBelow(t *testing.T) {
+	s := &script{StoreAll: StoreAll{steps: 4}, limits: Limits{Slots: 2, Budget: -1}, actions: []Action{
+		{Save, 0, 0, 0}, {Advance, 0, 0, 3}, {RecordReverse, 0, 3, 4}, {Move, 0, 0, 0}, {Record, 0, 0, 1}, {Save, 1, 1, 1},
+		{Advance, 0, 1, 2}, {RecordReverse, 0, 2, 3}, {Move, 1, 1, 1}, {RecordReverse, 0, 1, 2}, {Reverse, 0, 0, 1},
+	}}
+	want, err := Verify(s, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, settings := range []Settings{checked, {}} {
+		res, err := runOn(newLogistic(4), s, settings)
+		if err != nil || res.Counts != want || want.PeakTapes != 2 || res.Bytes.Snapshots+res.Bytes.Tape != 8+16 {
+			t.Errorf("counted %+v, %+v, walked %+v; %v", res.Counts, res.Bytes, want, err)
+		}
+	}
+}
+
+// TestRunnerAgain: a second run knows nothing of the first.
+func TestRunnerAgain(t *testing.T) {
+	s, _ := NewRevolve(30, 3)
+	r, err := NewRunner(newLorenz(), s, checked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, start := range [][]float64{{1, 1, 1}, {2, 1, 1}, {1, 1, 1}} {
+		gradient := make([]float64, 3)
+		res, err := r.Run(context.Background(), Sweep{Start: start, Cotangent: []float64{1, 1, 1}, Gradient: gradient})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Certify(s, res).Check(); err != nil {
+			t.Fatal(err)
+		}
+		same(t, "gradient", gradient, execute(t, newLorenz(), every(t, 30, 1)[0], 30, start, checked).gradient)
 	}
 }
 
 // TestCertificateBites: a run that does other work than its schedule promises fails its certificate.
 func TestCertificateBites(t *testing.T) {
 	s, _ := NewRevolve(57, 5)
-	good := execute(t, newLogistic(57), s, 57, []float64{0.3}).result
+	good := execute(t, newLogistic(57), s, 57, []float64{0.3}, checked).result
 	for name, change := range map[string]func(*Result){
 		"first pass":               func(r *Result) { r.Counts.FirstPass++ },
 		"later replays":            func(r *Result) { r.Counts.LaterReplays-- },
@@ -504,7 +638,7 @@ func TestCertificateBites(t *testing.T) {
 // TestBytes works the theorem's storage out by hand for one run.
 func TestBytes(t *testing.T) {
 	s, _ := NewBinomial(100, 10, -1)
-	got := execute(t, newLorenz(), s, 100, []float64{1, 1, 1}).result.Bytes
+	got := execute(t, newLorenz(), s, 100, []float64{1, 1, 1}, checked).result.Bytes
 	want := Bytes{
 		Snapshots: 10 * 24, State: 24, Tape: 24, Cotangent: 2 * 24, Work: 24, Output: 24,
 		Records: 10 * (4*8 + 32), // four integers a frame, one entry a slot
@@ -513,14 +647,14 @@ func TestBytes(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	all, _ := NewStoreAll(100)
-	if got := execute(t, newLorenz(), all, 100, []float64{1, 1, 1}).result.Bytes; got.Tape != 2400 || got.Snapshots != 0 {
+	if got := execute(t, newLorenz(), all, 100, []float64{1, 1, 1}, checked).result.Bytes; got.Tape != 2400 || got.Snapshots != 0 {
 		t.Errorf("store-all: %+v", got)
 	}
 	// Lengths that change: the snapshots held weigh what they hold.
 	u, _ := NewUniform(20, 4) // x_0, x_5, x_10, x_15
 	c := growing{20}
 	held := 8 * int64(c.StateLen(0)+c.StateLen(5)+c.StateLen(10)+c.StateLen(15))
-	if got := execute(t, c, u, 20, []float64{0.5}).result.Bytes.Snapshots; got != held {
+	if got := execute(t, c, u, 20, []float64{0.5}, checked).result.Bytes.Snapshots; got != held {
 		t.Errorf("growing: %d bytes of snapshots, want %d", got, held)
 	}
 }

@@ -341,6 +341,7 @@ func TestRefusals(t *testing.T) {
 		{"no replay", func() (Schedule, error) { return NewBinomial(3, 5, 0) }, []string{"C(5, 0) = 1", "t = 1"}},
 		{"neither", func() (Schedule, error) { return NewBinomial(2, 0, 0) }, []string{"d ≥ 1 and t ≥ 1"}},
 		{"negative slots", func() (Schedule, error) { return NewBinomial(1, -1, 3) }, nil},
+		{"negative steps", func() (Schedule, error) { return NewBinomial(-1, 2, 2) }, []string{"-1 steps"}},
 		{"negative steps", func() (Schedule, error) { return NewStoreAll(-1) }, []string{"-1 steps"}},
 		{"too many steps", func() (Schedule, error) { return NewRevolve(MaxSteps+1, 3) }, []string{"2147483648 steps"}},
 		{"too many slots", func() (Schedule, error) { return NewRevolve(3, MaxSteps+1) }, []string{"2147483648 slots"}},

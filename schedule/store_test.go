@@ -39,6 +39,12 @@ func TestFileStore(t *testing.T) {
 	if err := s.Write(0, make([]float64, 4)); !errors.Is(err, ErrInput) {
 		t.Errorf("too long: %v", err)
 	}
+	if err := s.file.Truncate(2*24 + 20); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Read(2, x); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), "20 of 24 bytes") {
+		t.Errorf("cut short: %v", err)
+	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
 	}

@@ -158,7 +158,11 @@ func (s *Solver) branch(out *Outcome, branch string, start *implicit.Map, theta 
 		if err := s.putArrays(out.Record, branch, root, theta, sensitivity, gradients); err != nil {
 			return err
 		}
-		s.putSensitivities(out.Record, branch, "exact", -1, ending, sensitivity.S)
+		if sensitivity != nil {
+			s.putSensitivities(out.Record, branch, "exact", -1, ending, sensitivity.S)
+		} else {
+			out.Warnings = append(out.Warnings, fmt.Sprintf("the sensitivity of the state has more than %d entries and is not computed; the gradients are", maxJacobian))
+		}
 	}
 	putEvidence(&row.Fields, root, sensitivity, gradients)
 	out.Record.Add(results.Implicit, row)
@@ -177,6 +181,9 @@ func (s *Solver) settings() implicit.Settings {
 	return implicit.Settings{Tolerance: i.Tolerance, MaxIterations: i.MaxIterations, Seed: s.seed}
 }
 
+// maxJacobian is the largest m×p matrix that is computed: 256 MB.
+const maxJacobian = 1 << 25
+
 // exact finds the root from z0 and differentiates along its branch; on a refusal it returns what it has.
 func (s *Solver) exact(z0, theta []float64, settings implicit.Settings) (root *implicit.Root, d *implicit.Sensitivity, g []implicit.Gradient, err error) {
 	if s.model.Study.Kind == FixedPoint {
@@ -185,10 +192,10 @@ func (s *Solver) exact(z0, theta []float64, settings implicit.Settings) (root *i
 		root, err = implicit.FindRoot(s.residual, z0, theta, settings)
 	}
 	if err == nil {
-		d, err = implicit.Differentiate(s.residual, root)
+		g, err = implicit.Gradients(s.residual, s.objectives, root, s.seed)
 	}
-	if err == nil {
-		g, err = implicit.Gradients(s.objectives, root, d, s.seed)
+	if m, p, _ := s.residual.Dims(); err == nil && m*p <= maxJacobian {
+		d, err = implicit.Differentiate(s.residual, root)
 	}
 	return root, d, g, err
 }
@@ -311,9 +318,10 @@ func (s *Solver) putArrays(r *results.Record, branch string, root *implicit.Root
 	for _, q := range s.model.Study.Parameters {
 		p += len(q.Value.Data)
 	}
-	r.Arrays = append(r.Arrays,
-		results.Array{Name: name("z"), Shape: []int{m}, Data: root.Z},
-		results.Array{Name: name("S"), Shape: []int{m, p}, Data: d.S})
+	r.Arrays = append(r.Arrays, results.Array{Name: name("z"), Shape: []int{m}, Data: root.Z})
+	if d != nil {
+		r.Arrays = append(r.Arrays, results.Array{Name: name("S"), Shape: []int{m, p}, Data: d.S})
+	}
 	for i, g := range gradients {
 		objective := s.model.Study.Objective[i].Name
 		r.Arrays = append(r.Arrays,
@@ -366,6 +374,10 @@ func (s *Solver) putSensitivities(r *results.Record, branch, kind string, k int,
 func (s *Solver) iterates(out *Outcome, branch string, start *implicit.Map, theta []float64, root *implicit.Root, d *implicit.Sensitivity, cause string) error {
 	claim, err := s.claim(theta)
 	var ledger *iterate.Ledger
+	if m, p, _ := s.equations.Dims(); err == nil && m*p > maxJacobian {
+		err = &graph.Failure{Status: graph.OutOfBudget, Reason: fmt.Sprintf(
+			"the Jacobian of the K-step map has %d×%d entries, more than %d: use fewer parameters", m, p, maxJacobian)}
+	}
 	if err == nil {
 		ledger, err = iterate.Compare(s.equations, start, theta, s.model.Study.Steps, root, d, claim, cause)
 	}

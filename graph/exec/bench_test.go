@@ -307,3 +307,47 @@ func BenchmarkProduct(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkMatrixVector is a product with a column beside gonum's.
+func BenchmarkMatrixVector(b *testing.B) {
+	for _, n := range []int{20, 200, 1000} {
+		for _, transposed := range []bool{false, true} {
+			b.Run(fmt.Sprint(n, " transposed=", transposed), func(b *testing.B) {
+				w := writer{graph.NewBuilder("product")}
+				x, y := w.Input("x", graph.F64(n, n)), w.Input("y", graph.F64(n, 1))
+				p := w.Build(op.Product(w.Builder, x, y, transposed, false))
+				in, out := exec.NewBuffers(types(p), 1), exec.NewBuffers(p.OutputTypes(), 1)
+				s := random(1)
+				s.fill(in[0].F, 1)
+				s.fill(in[1].F, 1)
+				a, c, d := mat.Matrix(mat.NewDense(n, n, in[0].F)), mat.NewVecDense(n, in[1].F), mat.NewVecDense(n, nil)
+				if transposed {
+					a = a.T()
+				}
+				compare(b, runner(b, mustCompile(b, p), in, out), func() { d.MulVec(a, c) })
+			})
+		}
+	}
+}
+
+// BenchmarkLanes runs the linear part of a Lorenz-63 step on many lanes.
+func BenchmarkLanes(b *testing.B) {
+	p := graph.Linearize(lorenz63(), upTo(6)).Linear
+	for _, lanes := range []int{1, 6, 64} {
+		b.Run(fmt.Sprint(lanes), func(b *testing.B) {
+			e := mustCompile(b, p)
+			ws, in, out := e.NewLanes(lanes), exec.NewBuffers(types(p), 1), exec.NewBuffers(p.OutputTypes(), lanes)
+			for i := range in {
+				if p.Inputs[i].Linear {
+					in[i].F = make([]float64, lanes)
+				}
+			}
+			for b.Loop() {
+				if err := e.RunLanes(ws, in, out); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*lanes*operations(p)), "ns/operation")
+		})
+	}
+}

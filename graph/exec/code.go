@@ -34,7 +34,6 @@ type code struct {
 	perLane     arena // entries, for each lane
 	tiles       int   // float tiles of the largest group
 	intTiles    int
-	scratch     int // entries of scratch for sums
 	maxArgs     int
 }
 
@@ -66,6 +65,7 @@ type view struct {
 	laned bool // n entries for each lane
 	at    int  // offset, or number of the input, output or tile
 	n     int
+	of    graph.Value   // that it holds
 	value *graph.Tensor // of a literal
 }
 

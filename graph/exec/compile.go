@@ -322,6 +322,15 @@ func (lo *lowering) emit() {
 	}
 	lo.placeOutputs()
 	c.registers = lo.regs.n
+	if c.tile == 0 {
+		c.tile = min(max(firstCache/8/max(1, c.tiles+c.intTiles)&^7, shortestTile), longestTile)
+	}
+	if longest := 1; !c.laned { // no tile need be longer than the longest group
+		for i := range c.groups {
+			longest = max(longest, c.groups[i].n)
+		}
+		c.tile = min(c.tile, align(longest))
+	}
 }
 
 func (lo *lowering) placeInputs() {
@@ -341,7 +350,7 @@ func (lo *lowering) placeInputs() {
 			c.scalarInputs = append(c.scalarInputs, scalar)
 			continue
 		case f.isFloat || f.isInt:
-			f.view = lo.addView(view{space: inInput, isInt: f.isInt, laned: f.laned, at: i, n: f.n})
+			f.view = lo.addView(view{space: inInput, isInt: f.isInt, laned: f.laned, at: i, n: f.n, of: graph.Value(i)})
 			place.view = f.view
 		}
 		c.arrayInputs = append(c.arrayInputs, place)
@@ -392,10 +401,10 @@ func (lo *lowering) place(v graph.Value) {
 	case f.scalarFloat():
 		f.reg = lo.regs.alloc()
 	case f.output >= 0:
-		f.view = lo.addView(view{space: inOutput, isInt: f.isInt, laned: f.laned, at: f.output, n: f.n})
+		f.view = lo.addView(view{space: inOutput, isInt: f.isInt, laned: f.laned, at: f.output, n: f.n, of: v})
 	default:
 		space, a := lo.arenaOf(f)
-		f.view = lo.addView(view{space: space, isInt: f.isInt, laned: f.laned, at: a.alloc(f.n), n: f.n})
+		f.view = lo.addView(view{space: space, isInt: f.isInt, laned: f.laned, at: a.alloc(f.n), n: f.n, of: v})
 	}
 }
 

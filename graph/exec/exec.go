@@ -10,15 +10,18 @@ import (
 
 // Options holds the sizes that speed depends on, and results never. The zero value is a good default.
 type Options struct {
-	// Tile is the number of entries in which elementwise groups run; 0 means 512.
+	// Tile is the number of entries in which elementwise groups run; 0 chooses it so that the tiles of a
+	// group fit the first cache.
 	Tile int
 	// Block is the number of lanes that run together; 0 chooses it so that they fit the second cache.
 	Block int
 }
 
 const (
-	defaultTile = 512
-	cacheBytes  = 1 << 20 // of the second cache, for the linear values of one block of lanes
+	shortestTile, longestTile = 64, 512 // entries
+
+	firstCache  = 1 << 15 // bytes, for the tiles of a group
+	secondCache = 1 << 20 // bytes, for the linear values of a block of lanes
 )
 
 // Exec is a compiled program. It does not change, and goroutines may share it.
@@ -33,9 +36,6 @@ type Exec struct {
 func Compile(p *graph.Program, o Options) (*Exec, error) {
 	if o.Tile < 0 || o.Block < 0 {
 		return nil, fmt.Errorf("compile %s: tile %d and block %d must not be negative", p.Name, o.Tile, o.Block)
-	}
-	if o.Tile == 0 {
-		o.Tile = defaultTile
 	}
 	e := &Exec{p: p, options: o}
 	var err error

@@ -2,6 +2,7 @@ package exec_test
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -12,10 +13,11 @@ import (
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/graph/exec"
-	"github.com/lensir/lensir-study/graph/randprog"
+	"github.com/lensir/lensir-study/graph/op"
 )
 
-// programs is the number of random programs of a test, or the environment variable EXEC_PROGRAMS.
+// programs is the number of random programs of a test: short, or the environment variable EXEC_PROGRAMS. 10⁵ take
+// a few minutes.
 func programs(t *testing.T, short int) int {
 	if n, err := strconv.Atoi(os.Getenv("EXEC_PROGRAMS")); err == nil {
 		return n
@@ -117,11 +119,17 @@ func randomOptions(r *rand.Rand) exec.Options {
 // Random programs, their derivatives, and random subsets of their outputs, on good inputs and bad:
 // the compiled program equals the reference evaluator in every bit and in every failure.
 func TestEqualsReference(t *testing.T) {
-	failures, total := 0, programs(t, 1500)
+	exec.AtLevels(func(name string) {
+		t.Run(name, equalsReference)
+	})
+}
+
+func equalsReference(t *testing.T) {
+	failures, total := 0, programs(t, 1000)
 	for seed := range total {
-		r := randprog.Rand(uint64(seed))
+		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		wild := seed%2 == 1
-		p := randprog.Program(r, randprog.Settings{Ops: 1 + r.IntN(25), Wild: wild})
+		p := randomProgram(r, 1+r.IntN(25), wild)
 		if r.IntN(2) == 0 {
 			p = derive(r, p)
 		}
@@ -132,10 +140,7 @@ func TestEqualsReference(t *testing.T) {
 		}
 		ws := e.NewWorkspace()
 		for range 3 {
-			inputs := randprog.Inputs(r, p)
-			if wild {
-				inputs = randprog.WildInputs(r, p)
-			}
+			inputs := randomInputs(r, p, wild)
 			if wild && r.IntN(4) == 0 {
 				spoilInputs(r, inputs)
 			}
@@ -197,10 +202,16 @@ func subset(r *rand.Rand, p *graph.Program) *graph.Program {
 // Lanes of linear programs: every lane equals the reference evaluator on that lane alone, for every
 // number of lanes and block size.
 func TestLanesEqualReference(t *testing.T) {
-	refused, total := 0, programs(t, 1000)
+	exec.AtLevels(func(name string) {
+		t.Run(name, lanesEqualReference)
+	})
+}
+
+func lanesEqualReference(t *testing.T) {
+	refused, total := 0, programs(t, 500)
 	for seed := range total {
-		r := randprog.Rand(uint64(seed) + 1<<40)
-		p := randprog.Program(r, randprog.Settings{Ops: 1 + r.IntN(20), Wild: seed%4 == 3})
+		r := rand.New(rand.NewPCG(uint64(seed), 2))
+		p := randomProgram(r, 1+r.IntN(20), seed%4 == 3)
 		var wrt []int
 		for i := range p.Inputs {
 			wrt = append(wrt, i)
@@ -209,7 +220,7 @@ func TestLanesEqualReference(t *testing.T) {
 			continue
 		}
 		l := graph.Linearize(p, wrt)
-		x := randprog.Inputs(r, p)
+		x := randomInputs(r, p, false)
 		y, err := graph.Eval(l.Primal, x...)
 		if err != nil {
 			continue
@@ -228,6 +239,9 @@ func TestLanesEqualReference(t *testing.T) {
 		if t.Failed() {
 			t.Fatalf("seed %d\n%v", seed, linear)
 		}
+	}
+	if refused == 0 {
+		t.Error("no run was refused")
 	}
 	t.Logf("%d refused", refused)
 }
@@ -304,10 +318,10 @@ func checkLanes(t *testing.T, r *rand.Rand, p *graph.Program, residuals []*graph
 // One executable serves any number of goroutines, each with its own workspace.
 func TestGoroutines(t *testing.T) {
 	for _, workers := range []int{1, 2, 8} {
-		r := randprog.Rand(uint64(workers))
+		r := rand.New(rand.NewPCG(uint64(workers), 3))
 		for range 20 {
-			p := randprog.Program(r, randprog.Settings{Ops: 20})
-			inputs := randprog.Inputs(r, p)
+			p := randomProgram(r, 20, false)
+			inputs := randomInputs(r, p, false)
 			want, err := graph.Eval(p, inputs...)
 			if err != nil {
 				continue
@@ -333,5 +347,110 @@ func TestGoroutines(t *testing.T) {
 			}
 			group.Wait()
 		}
+	}
+}
+
+// A run allocates nothing, whatever it computes.
+func TestNoAllocation(t *testing.T) {
+	check := func(name string, run func() error) {
+		t.Helper()
+		if err := run(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if n := testing.AllocsPerRun(5, func() {
+			if err := run(); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("%s: %v allocations a run", name, n)
+		}
+	}
+	plain := func(name string, p *graph.Program, in []exec.Buffer) {
+		t.Helper()
+		e := mustCompile(t, p)
+		ws, out := e.NewWorkspace(), exec.NewBuffers(p.OutputTypes(), 1)
+		check(name, func() error { return e.Run(ws, in, out) })
+	}
+	fresh := func(p *graph.Program, lanes int) []exec.Buffer {
+		s := random(9)
+		in := exec.NewBuffers(types(p), 1)
+		for i := range in {
+			if p.Inputs[i].Linear {
+				in[i].F = make([]float64, len(in[i].F)*lanes)
+			}
+			s.fill(in[i].F, 1)
+		}
+		return in
+	}
+	for _, p := range []*graph.Program{
+		graph.VJP(lorenz63(), upTo(6)), lorenz96Vector(40), fusedTanh(5000),
+		graph.Gradient(residualBlock(17, 33), upTo(3)), layer(50),
+	} {
+		plain(p.Name, p, fresh(p, 1))
+	}
+	linear := graph.Linearize(layer(30), upTo(3)).Linear
+	for _, p := range []*graph.Program{linear, graph.Transpose(linear)} {
+		for _, o := range []exec.Options{{}, {Block: 8}} {
+			e, err := exec.Compile(p, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ws, in, out := e.NewLanes(20), fresh(p, 20), exec.NewBuffers(p.OutputTypes(), 20)
+			check(p.Name, func() error { return e.RunLanes(ws, in, out) })
+		}
+	}
+	for seed := range 300 {
+		r := rand.New(rand.NewPCG(uint64(seed), 4))
+		p := randomProgram(r, 20, false)
+		inputs := randomInputs(r, p, false)
+		if _, err := graph.Eval(p, inputs...); err == nil {
+			plain(fmt.Sprint("seed ", seed), p, buffersOf(inputs))
+		}
+	}
+}
+
+// What does not fit is refused with its place, and nothing is read or written out of bounds.
+func TestRefuses(t *testing.T) {
+	single := graph.NewBuilder("single")
+	x := single.Input("x", graph.Type{DType: graph.Float32, Shape: graph.Shape{2}})
+	_, err := exec.Compile(single.Build(x), exec.Options{})
+	wantError(t, err, "compile single: value x is of type f32[2]: compiled programs hold f64, i64 and bool; run f32 on the reference evaluator, graph.Eval")
+	_, err = exec.Compile(lorenz63(), exec.Options{Tile: -1})
+	wantError(t, err, "compile lorenz63: tile -1 and block 0 must not be negative")
+
+	e := mustCompile(t, layer(2))
+	ws := e.NewWorkspace()
+	in, out := exec.NewBuffers(types(e.Program()), 1), exec.NewBuffers(e.Program().OutputTypes(), 1)
+	wantError(t, e.Run(ws, in[:2], out), "exec: layer wants 3 inputs and 1 outputs, has 2 and 1")
+	wantError(t, e.Run(mustCompile(t, layer(2)).NewWorkspace(), in, out), "exec: the workspace is of another executable, or of RunLanes")
+	wantError(t, e.Run(ws, in, []exec.Buffer{exec.Floats(1, 2, 3)}), "exec: layer wants 2 floats and 0 integers for output out0, has 3 and 0")
+	in[2] = exec.Floats(1)
+	wantError(t, e.Run(ws, in, out), "exec: layer wants 2 floats and 0 integers for input z, has 1 and 0")
+
+	scalar := mustCompile(t, lorenz63())
+	ws = scalar.NewWorkspace()
+	in, out = exec.NewBuffers(types(scalar.Program()), 1), exec.NewBuffers(scalar.Program().OutputTypes(), 1)
+	out[1] = exec.Ints(1)
+	wantError(t, scalar.Run(ws, in, out), "exec: lorenz63 wants 1 floats and 0 integers for output out1, has 0 and 1")
+}
+
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	if err == nil || err.Error() != want {
+		t.Errorf("want error %q, have %v", want, err)
+	}
+}
+
+// An output that is an input unchanged may be the input's own buffer.
+func TestOutputIsInput(t *testing.T) {
+	b := graph.NewBuilder("keep")
+	x := b.Input("x", graph.F64(3))
+	e := mustCompile(t, b.Build(x, b.Emit(op.Neg, nil, x)))
+	buffer, negative := exec.Floats(1, 2, 3), exec.Floats(0, 0, 0)
+	if err := e.Run(e.NewWorkspace(), []exec.Buffer{buffer}, []exec.Buffer{buffer, negative}); err != nil {
+		t.Fatal(err)
+	}
+	if buffer.F[2] != 3 || negative.F[2] != -3 {
+		t.Error(buffer, negative)
 	}
 }

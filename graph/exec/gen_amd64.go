@@ -39,6 +39,8 @@ func main() {
 			tile(s, rows)
 		}
 	}
+	rowDots(1)
+	rowDots(4)
 	scalars()
 	if err := os.WriteFile("kernels_amd64.s", append(bytes.TrimRight(out.Bytes(), "\n"), '\n'), 0o644); err != nil {
 		log.Fatal(err)
@@ -213,6 +215,41 @@ func tile(s set, rows int) {
 	p("\tADDQ R10, DX\n\tDECQ CX\n\tJMP loop\ndone:")
 	for r := range rows {
 		p("\tVMOVUPD %s, (DI)\n\tVMOVUPD %s, %d(DI)\n\tADDQ R11, DI", s.r(2*r), s.r(2*r+1), 8*s.n)
+	}
+	p("\tVZEROUPPER\n\tRET\n")
+}
+
+// rowDots adds a[r][k]·x[k] to the sum of row r, k in order, for groups × 4 rows and blocks × 4 columns: each block
+// of 4 × 4 is transposed, so that one register holds one column of four rows.
+func rowDots(groups int) {
+	p("// func rowDots%dAVX2(blocks int, a *float64, ai uintptr, x, sums *float64)", 4*groups)
+	p("TEXT ·rowDots%dAVX2(SB), NOSPLIT, $0-40", 4*groups)
+	p("\tMOVQ blocks+0(FP), CX\n\tMOVQ a+8(FP), SI\n\tMOVQ ai+16(FP), R8\n\tMOVQ x+24(FP), DX\n\tMOVQ sums+32(FP), DI")
+	p("\tLEAQ (R8)(R8*2), R9")
+	for g := range groups {
+		p("\tVXORPD Y%d, Y%d, Y%d", g, g, g)
+	}
+	p("loop:\n\tTESTQ CX, CX\n\tJE done\n\tMOVQ SI, BX")
+	for k := range 4 {
+		p("\tVBROADCASTSD %d(DX), Y%d", 8*k, 12+k)
+	}
+	for g := range groups {
+		p("\tVMOVUPD (BX), Y4\n\tVMOVUPD (BX)(R8*1), Y5\n\tVMOVUPD (BX)(R8*2), Y6\n\tVMOVUPD (BX)(R9*1), Y7")
+		p("\tVUNPCKLPD Y5, Y4, Y8\n\tVUNPCKHPD Y5, Y4, Y9\n\tVUNPCKLPD Y7, Y6, Y10\n\tVUNPCKHPD Y7, Y6, Y11")
+		p("\tVPERM2F128 $0x20, Y10, Y8, Y4\n\tVPERM2F128 $0x20, Y11, Y9, Y5\n\tVPERM2F128 $0x31, Y10, Y8, Y6\n\tVPERM2F128 $0x31, Y11, Y9, Y7")
+		for k := range 4 {
+			p("\tVMULPD Y%d, Y%d, Y%d", 12+k, 4+k, 4+k)
+		}
+		for k := range 4 {
+			p("\tVADDPD Y%d, Y%d, Y%d", 4+k, g, g)
+		}
+		if g+1 < groups {
+			p("\tLEAQ (BX)(R8*4), BX")
+		}
+	}
+	p("\tADDQ $32, SI\n\tADDQ $32, DX\n\tDECQ CX\n\tJMP loop\ndone:")
+	for g := range groups {
+		p("\tVMOVUPD Y%d, %d(DI)", g, 32*g)
 	}
 	p("\tVZEROUPPER\n\tRET\n")
 }

@@ -47,6 +47,12 @@ func TestProductBits(t *testing.T) {
 		}
 		for range 400 {
 			m, n, k := size(), size(), size()
+			switch r.IntN(6) {
+			case 0:
+				m = 1
+			case 1:
+				n = 1
+			}
 			q := product{m: m, n: n, k: k}
 			a, b := randomFloats(r, m*k), randomFloats(r, k*n)
 			ai, ak, bk, bj := k, 1, n, 1

@@ -218,6 +218,7 @@ func (g *grouping) result(k int, q pending) operand {
 			case inFixed, inLanes, inInts:
 				_, arena := g.arenaOf(f)
 				arena.sum += align(f.n)
+				w.of = v
 				f.view = g.addView(w)
 				old.last = -1
 				return operand{view: f.view}

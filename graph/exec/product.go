@@ -155,28 +155,31 @@ func edge(rows, columns, width, inner int, a []float64, ai, ak int, b []float64,
 	}
 }
 
-// rowDots computes c[i·step] = Σ_k a[i·ai + k·ak]·x[k·xk], k in order: eight rows at a time, whose sums
+// rowDots computes c[i·step] = Σ_k a[i·ai + k·ak]·x[k·xk], k in order: several rows at a time, whose sums
 // do not wait for each other.
 func rowDots(c []float64, step, rows int, a []float64, ai, ak int, x []float64, xk, k int) {
 	i := 0
 	if ak == 1 && xk == 1 {
 		x = x[:k]
-		for ; i+8 <= rows; i += 8 {
-			a0, a1, a2, a3 := a[i*ai:][:k], a[(i+1)*ai:][:k], a[(i+2)*ai:][:k], a[(i+3)*ai:][:k]
-			a4, a5, a6, a7 := a[(i+4)*ai:][:k], a[(i+5)*ai:][:k], a[(i+6)*ai:][:k], a[(i+7)*ai:][:k]
-			var s0, s1, s2, s3, s4, s5, s6, s7 float64
-			for l, v := range x {
-				s0 += float64(a0[l] * v)
-				s1 += float64(a1[l] * v)
-				s2 += float64(a2[l] * v)
-				s3 += float64(a3[l] * v)
-				s4 += float64(a4[l] * v)
-				s5 += float64(a5[l] * v)
-				s6 += float64(a6[l] * v)
-				s7 += float64(a7[l] * v)
+		for i < rows {
+			var sums [16]float64
+			done, columns := dotRows(&sums, rows-i, a[i*ai:], ai, x)
+			if done == 0 && rows-i >= 4 {
+				done = 4
+				fourDots(&sums, a[i*ai:], ai, x)
+			} else {
+				for r := range done {
+					row := a[(i+r)*ai:][:k]
+					for l := columns; l < k; l++ {
+						sums[r] += float64(row[l] * x[l])
+					}
+				}
 			}
-			for r, s := range [8]float64{s0, s1, s2, s3, s4, s5, s6, s7} {
-				c[(i+r)*step] = s
+			for r := range done {
+				c[(i+r)*step] = sums[r]
+			}
+			if i += done; done == 0 {
+				break
 			}
 		}
 	}
@@ -187,6 +190,18 @@ func rowDots(c []float64, step, rows int, a []float64, ai, ak int, x []float64, 
 		}
 		c[i*step] = s
 	}
+}
+
+func fourDots(sums *[16]float64, a []float64, ai int, x []float64) {
+	a0, a1, a2, a3 := a[:len(x)], a[ai:][:len(x)], a[2*ai:][:len(x)], a[3*ai:][:len(x)]
+	var s0, s1, s2, s3 float64
+	for l, v := range x {
+		s0 += float64(a0[l] * v)
+		s1 += float64(a1[l] * v)
+		s2 += float64(a2[l] * v)
+		s3 += float64(a3[l] * v)
+	}
+	sums[0], sums[1], sums[2], sums[3] = s0, s1, s2, s3
 }
 
 // gemmGo is gemm in Go: rows of b join a row of c four at a time, in order.

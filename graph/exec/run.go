@@ -422,6 +422,8 @@ func (s *sum) run(ws *Workspace) {
 	}
 	d, x, inner := ws.f[s.d], ws.f[s.x], s.inner*ws.unit(s.laned)
 	switch {
+	case len(x) == 0:
+		clear(d)
 	case s.kept != nil || s.summed != nil:
 		unit := ws.unit(s.laned)
 		for i, base := range s.kept {

@@ -237,6 +237,27 @@ func tile(rows, k int, a []float64, ai, ak int, b []float64, bk int, c []float64
 	return 1
 }
 
+//go:noescape
+func rowDots4AVX2(blocks int, a *float64, ai uintptr, x, sums *float64)
+
+//go:noescape
+func rowDots16AVX2(blocks int, a *float64, ai uintptr, x, sums *float64)
+
+// dotRows starts the sums of 16 or 4 rows with the first columns, of which it returns the number; it returns no rows
+// where there are too few.
+func dotRows(sums *[16]float64, rows int, a []float64, ai int, x []float64) (done, columns int) {
+	blocks := len(x) / 4
+	switch {
+	case level == 0 || rows < 4 || blocks == 0:
+		return 0, 0
+	case rows < 16:
+		rowDots4AVX2(blocks, &a[0], uintptr(8*ai), &x[0], &sums[0])
+		return 4, 4 * blocks
+	}
+	rowDots16AVX2(blocks, &a[0], uintptr(8*ai), &x[0], &sums[0])
+	return 16, 4 * blocks
+}
+
 // scalarLoop executes scalar instructions up to one that Go executes, which it returns.
 //
 //go:noescape

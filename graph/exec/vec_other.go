@@ -2,6 +2,9 @@
 
 package exec
 
+// level is 0: there are no vector kernels.
+var level = 0
+
 func add(d, a, b []float64) { addGo(d, a, b) }
 func sub(d, a, b []float64) { subGo(d, a, b) }
 func mul(d, a, b []float64) { mulGo(d, a, b) }
@@ -19,6 +22,10 @@ func tileHeight() int { return 1 }
 
 func tile(rows, k int, a []float64, ai, ak int, b []float64, bk int, c []float64, ldc int, accumulate bool) int {
 	panic("exec: there are no tiles on this machine")
+}
+
+func dotRows(sums *[16]float64, rows int, a []float64, ai int, x []float64) (done, columns int) {
+	return 0, 0
 }
 
 func (ws *Workspace) runScalars(c *code, list []scalar) { ws.runScalarsGo(c, list) }

@@ -60,7 +60,7 @@ func (e *Exec) NewLanes(lanes int) *Workspace {
 	}
 	block := e.options.Block
 	if block == 0 {
-		block = max(16, cacheBytes/8/max(entries, 1)&^7)
+		block = max(16, secondCache/8/max(entries, 1)&^7)
 	}
 	return e.newWorkspace(c, lanes, min(block, lanes))
 }

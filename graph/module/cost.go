@@ -4,7 +4,7 @@ import (
 	"github.com/lensir/lensir-study/graph"
 )
 
-// Cost counts operations and stored scalars of a module, from its programs.
+// Cost counts operations and stored scalars of a program and of its reverse pass.
 //
 // For the cheap-gradient bound: node j does primal work w_j ≥ 1, its local vector-Jacobian product costs at
 // most c·w_j, an operation has at most r parent slots, and accumulating one slot's contribution costs at most a.
@@ -37,8 +37,19 @@ func (c Cost) Bound() float64 { return (1 + c.C + float64(c.A*c.R)) * float64(c.
 func (c Cost) Total() int { return c.Primal + c.Reverse + c.Accumulation }
 
 // Cost counts the instance.
-func (in *Instance) Cost() Cost {
-	p := in.Program
+func (in *Instance) Cost() Cost { return cost(in.Program, in.Linearization, in.Adjoint) }
+
+// CostOf counts any program, its reverse pass being by all inputs.
+func CostOf(p *graph.Program) Cost {
+	wrt := make([]int, len(p.Inputs))
+	for i := range wrt {
+		wrt[i] = i
+	}
+	l := graph.Linearize(p, wrt)
+	return cost(p, l, graph.Transpose(l.Linear))
+}
+
+func cost(p *graph.Program, l graph.Linearization, adjoint *graph.Program) Cost {
 	var c Cost
 	c.FullTape = scalars(p)
 	for i := range p.Nodes {
@@ -57,16 +68,16 @@ func (in *Instance) Cost() Cost {
 		}
 	}
 	c.ProgramPrimal = p.Operations()
-	c.ProgramReverse = in.Linearization.Primal.Operations() - graph.Share(p).Operations()
-	for i := range in.Adjoint.Nodes {
-		if operations := in.Adjoint.NodeOperations(i); in.Adjoint.Nodes[i].Op == graph.Add {
+	c.ProgramReverse = l.Primal.Operations() - graph.Share(p).Operations()
+	for i := range adjoint.Nodes {
+		if operations := adjoint.NodeOperations(i); adjoint.Nodes[i].Op == graph.Add {
 			c.ProgramAccumulation += operations
 		} else {
 			c.ProgramReverse += operations
 		}
 	}
-	for i := range in.Linearization.Residuals {
-		c.ResidualTape += graph.Scalars(in.Linearization.Linear.Inputs[i].Type)
+	for i := range l.Residuals {
+		c.ResidualTape += graph.Scalars(l.Linear.Inputs[i].Type)
 	}
 	return c
 }

@@ -19,6 +19,9 @@ func TestFamiliesAreCheckedForAllValuations(t *testing.T) {
 	for _, c := range []struct{ text, reason, needs string }{
 		// Accepted: the rule holds whatever the sizes.
 		{node(`{"name": "h", "primitive": "matmul", "operands": ["X", "Y"]}`), "", ""},
+		{node(`{"name": "h", "primitive": "matmul", "operands": ["X", "X"], "attributes": {"tb": true}}`), "", ""},
+		{node(`{"name": "h", "primitive": "matmul", "operands": ["X", "X"], "attributes": {"ta": true}}`), "", ""},
+		{node(`{"name": "a", "primitive": "matmul", "operands": ["X", "Y"], "attributes": {"ta": true, "tb": true}}, {"name": "h", "primitive": "add", "operands": ["a", "W"]}`), "", ""},
 		{node(`{"name": "h", "primitive": "reshape", "operands": ["X"], "attributes": {"shape": ["d", "B"]}}`), "", ""},
 		{node(`{"name": "p", "primitive": "matmul", "operands": ["X", "W"]}, {"name": "t", "primitive": "transpose", "operands": ["Y"], "attributes": {"perm": [1, 0]}}, {"name": "h", "primitive": "concat", "operands": ["p", "t", "X"], "attributes": {"axis": 1}}`), "", ""},
 		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [0, 0], "limit": ["B", "d"], "step": [1, 1]}}`), "", ""},

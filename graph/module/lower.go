@@ -209,7 +209,11 @@ func (m *Module) Objective(v Valuation) (*graph.Program, error) {
 	seeds := make([]graph.Value, len(p.Outputs))
 	for i, y := range p.Outputs {
 		if p.Type(y).DType.IsFloat() {
-			seeds[i] = b.Input(fmt.Sprintf("seed%d_%s", i, p.OutputName(i)), p.Type(y))
+			name := fmt.Sprintf("seed%d_%s", i, p.OutputName(i))
+			for slices.ContainsFunc(p.Inputs, func(in graph.Input) bool { return in.Name == name }) {
+				name += "_"
+			}
+			seeds[i] = b.Input(name, p.Type(y))
 		}
 	}
 	total := graph.None
@@ -226,4 +230,42 @@ func (m *Module) Objective(v Valuation) (*graph.Program, error) {
 		return nil, m.refuse("", "there is no real output")
 	}
 	return b.BuildNamed([]string{"objective"}, total), nil
+}
+
+// At returns the module of a family at one valuation: names of dimensions give way to sizes.
+func (m *Module) At(v Valuation) *Module {
+	out := &Module{Name: m.Name, Outputs: m.Outputs, Nodes: at(m.Nodes, v)}
+	for _, in := range m.Inputs {
+		in.Shape = slices.Clone(in.Shape)
+		for i, d := range in.Shape {
+			if size, ok := v[d.Name]; ok {
+				in.Shape[i] = Size(size)
+			}
+		}
+		out.Inputs = append(out.Inputs, in)
+	}
+	return out
+}
+
+func at(nodes []Node, v Valuation) []Node {
+	out := slices.Clone(nodes)
+	for i := range out {
+		n := &out[i]
+		n.Attributes = slices.Clone(n.Attributes)
+		for k := range n.Attributes {
+			a := &n.Attributes[k]
+			a.Values = slices.Clone(a.Values)
+			for j, e := range a.Values {
+				if size, ok := v[e.Name]; ok && e.Kind == Name {
+					a.Values[j] = Value{Kind: Integer, Int: size}
+				}
+			}
+		}
+		if n.Response != nil {
+			r := *n.Response
+			r.Nodes = at(r.Nodes, v)
+			n.Response = &r
+		}
+	}
+	return out
 }

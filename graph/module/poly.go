@@ -191,6 +191,18 @@ func product(shape []poly) poly {
 	return n
 }
 
+// maxTerms bounds the polynomials that a check multiplies out.
+const maxTerms = 1 << 12
+
+// terms bounds the number of terms of a product, up to maxTerms + 1.
+func terms(shape []poly) int {
+	n := 1
+	for _, d := range shape {
+		n = min(n*max(1, len(d)), maxTerms+1)
+	}
+	return n
+}
+
 func shapeText(shape []poly) string {
 	parts := make([]string, len(shape))
 	for i, d := range shape {

@@ -186,6 +186,9 @@ func init() {
 		"broadcast": {arity: 1, attrs: []attrSpec{{"shape", dims, false}, {"dims", integers, false}}, infer: inferBroadcast},
 		"reshape": {arity: 1, attrs: []attrSpec{{"shape", dims, false}}, infer: func(c *call) (symbolic, error) {
 			shape := c.dims("shape")
+			if terms(c.in[0].shape) > maxTerms || terms(shape) > maxTerms {
+				return symbolic{}, fmt.Errorf("the number of entries of %v is a polynomial of too many terms to compare", c.in[0])
+			}
 			err := equation(product(c.in[0].shape), product(shape), "shape %s does not hold the entries of %v", shapeText(shape), c.in[0])
 			return symbolic{c.in[0].dtype, shape}, err
 		}},

@@ -157,6 +157,9 @@ func TestCostOfTheTiedBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := in.Cost()
+	if other := module.CostOf(in.Program); other != c {
+		t.Errorf("of the program %+v, of the instance %+v", other, c)
+	}
 	// Two 2×3·3×3 products of 36, three sums of 6, one tanh of 6.
 	if c.Primal != 36+36+3*6+6 {
 		t.Errorf("primal %d", c.Primal)

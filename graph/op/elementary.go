@@ -198,11 +198,6 @@ func log(x float64) float64 {
 	return math.Log(x)
 }
 
-// asin and acos through atan2 keep their relative accuracy near ±1, where math.Acos cancels.
-func asin(x float64) float64 { return math.Atan2(x, math.Sqrt(float64((1-x)*(1+x)))) }
-
-func acos(x float64) float64 { return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x)) }
-
 func sech2(x float64) float64 {
 	e := math.Exp(-2 * math.Abs(x))
 	return 4 * e / ((1 + e) * (1 + e))
