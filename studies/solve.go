@@ -234,7 +234,11 @@ func (o *Outcome) count(s *Study, e results.Ending, branch string) {
 		o.Refused++
 	case expected != "" && e.Status == string(graph.OK):
 		o.Unexpected++
-		o.Warnings = append(o.Warnings, fmt.Sprintf("expected %s, but branch %q has status %s", expected, branch, e.Status))
+		of := ""
+		if branch != "" {
+			of = " of branch " + branch
+		}
+		o.Warnings = append(o.Warnings, fmt.Sprintf("expected %s, but the status%s is %s", expected, of, e.Status))
 	}
 }
 
