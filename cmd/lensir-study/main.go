@@ -96,7 +96,7 @@ Exit codes: 0 fine, 1 internal error, 2 usage, 3 invalid study, 4 some points we
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.AddCommand(runCommand(), checkCommand(), showCommand(), initCommand(), listCommand(), plotCommand(), versionCommand())
+	root.AddCommand(runCommand(), checkCommand(), showCommand(), initCommand(), listCommand(), plotCommand(), verifyCommand(), versionCommand())
 	return root
 }
 
