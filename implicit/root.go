@@ -149,24 +149,6 @@ func (root *Root) measureRounding(r *Map, rng *rand.Rand) error {
 	return nil
 }
 
-// Noise estimates the rounding error in evaluating f at (z, θ), in the 2-norm: twice the largest
-// deviation over runs with perturbed operations (graph.Perturbed).
-func (f *Map) Noise(z, theta []float64, rng *rand.Rand) (float64, error) {
-	base := make([]float64, f.out)
-	if err := f.Eval(base, z, theta); err != nil {
-		return 0, err
-	}
-	worst := 0.0
-	for range perturbedRuns {
-		value, err := f.Perturbed(z, theta, rng)
-		if err != nil {
-			return 0, err
-		}
-		worst = max(worst, distance(value, base))
-	}
-	return 2 * worst, nil
-}
-
 // probes is how many random combinations of the parameters stand for all of R_θ in an estimate.
 const probes = 4
 

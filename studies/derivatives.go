@@ -6,7 +6,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/implicit"
@@ -17,39 +19,62 @@ import (
 func (m *Model) Signature() string {
 	var b strings.Builder
 	s := m.Study
-	fmt.Fprintf(&b, "%s\n%s, %d point", s.Title, s.Kind, s.Sweep.Len())
+	if s.Title != "" {
+		b.WriteString(s.Title + "\n")
+	}
+	fmt.Fprintf(&b, "%s, %d point", s.Kind, s.Sweep.Len())
 	if s.Sweep.Len() != 1 {
 		b.WriteString("s")
 	}
 	b.WriteString("\n")
-	line := func(section, name string, t graph.Type, text string) {
-		line := fmt.Sprintf("  %-12s %s: %v", section, name, t)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	line := func(section, name string, what any, text string) {
+		cells := fmt.Sprintf("  %s\t%s\t%v", section, name, what)
 		if text != "" {
-			line += " = " + text
+			cells += "\t" + text
 		}
-		b.WriteString(line + "\n")
+		fmt.Fprintln(w, cells)
 	}
 	for i, block := range s.State {
-		line("state", block.Name, m.State[i], block.Start.Text+" at the start")
+		line("state", block.Name, m.State[i], "starts at "+brief(block.Start.Text))
 	}
 	for _, group := range []struct {
 		section string
 		list    []Quantity
 	}{{"parameter", s.Parameters}, {"constant", s.Constants}, {"data", s.Data}} {
 		for _, q := range group.list {
-			line(group.section, q.Name, graph.F64(q.Value.Shape...), "")
+			value := ""
+			if q.Value.IsScalar() {
+				value = "= " + strconv.FormatFloat(q.Value.Data[0], 'g', -1, 64)
+			}
+			if slices.ContainsFunc(s.Sweep.Axes, func(a Axis) bool { return a.Name == q.Name }) {
+				value = "swept"
+			}
+			line(group.section, q.Name, graph.F64(q.Value.Shape...), value)
 		}
 	}
 	for i, e := range s.Equations {
-		line(string(s.Kind), e.Name, m.Equations.OutputTypes()[i], e.Formula.Text)
+		line(string(s.Kind), e.Name, m.Equations.OutputTypes()[i], "= "+brief(e.Formula.Text))
 	}
 	for _, o := range s.Objective {
-		line("objective", o.Name, graph.Scalar, o.Formula.Text)
+		line("objective", o.Name, graph.Scalar, "= "+brief(o.Formula.Text))
 	}
 	for _, axis := range s.Sweep.Axes {
-		fmt.Fprintf(&b, "  %-12s %s: %d values from %v to %v\n", "sweep", axis.Name, len(axis.Values), axis.Values[0], axis.Values[len(axis.Values)-1])
+		line("sweep", axis.Name, fmt.Sprintf("%d values", len(axis.Values)),
+			fmt.Sprintf("from %v to %v", axis.Values[0], axis.Values[len(axis.Values)-1]))
 	}
+	w.Flush() // a strings.Builder has no errors
 	return b.String()
+}
+
+// brief is a formula on one line of no more than 60 characters.
+func brief(text string) string {
+	const most = 60
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return string(runes)
 }
 
 // Difference compares one directional derivative with central differences over a ladder of steps.
@@ -60,7 +85,20 @@ type Difference struct {
 	// the distance between the two; NaN where no step could be evaluated.
 	Quotient, Step, Error float64
 	Agrees                bool
-	Reason                string // why there is nothing to compare, or what disagrees
+	Reason                string       // why there is nothing to compare, or what disagrees
+	Status                graph.Status // of the exact branch, if it was refused
+}
+
+// Compared reports whether there is a derivative and a difference.
+func (d Difference) Compared() bool { return d.Step > 0 }
+
+// refused stands for the comparisons along an exact branch that there is not.
+func refused(err error) Difference {
+	d := Difference{What: "exact branch", Reason: err.Error()}
+	if f := (*graph.Failure)(nil); errors.As(err, &f) {
+		d.Status = f.Status
+	}
+	return d
 }
 
 // CheckDerivatives compares the derivatives of a point's programs, and of each objective along the
@@ -74,7 +112,7 @@ func (s *Solver) CheckDerivatives(p Point) ([]Difference, error) {
 	z0 := make([]float64, m)
 	list = append(list, compareMap("start", s.starts[0], nil, theta, rng))
 	if err := s.starts[0].Eval(z0, nil, theta); err != nil {
-		return list, refusalOnly(err)
+		return append(list, refused(err)), refusalOnly(err)
 	}
 	name := "R at the start"
 	if s.model.Study.Kind == FixedPoint {
@@ -83,7 +121,7 @@ func (s *Solver) CheckDerivatives(p Point) ([]Difference, error) {
 	list = append(list, compareMap(name, s.equations, z0, theta, rng), compareMap("objectives at the start", s.objectives, z0, theta, rng))
 	root, _, gradients, err := s.exact(z0, theta, s.settings())
 	if err != nil {
-		return append(list, Difference{What: "exact branch", Reason: err.Error()}), refusalOnly(err)
+		return append(list, refused(err)), refusalOnly(err)
 	}
 	for i, g := range gradients {
 		list = append(list, s.compareBranch(i, g, root, theta, rng))

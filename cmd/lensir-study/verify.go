@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -41,9 +40,7 @@ The exit code is 5 if anything fails.`,
 
 // writeVerification prints and writes a result; one that did not pass is a violation.
 func writeVerification(stdout, stderr io.Writer, dir string, r conformance.Result) error {
-	if err := printVerification(stdout, r); err != nil {
-		return err
-	}
+	printVerification(stdout, r)
 	path := filepath.Join(dir, verificationFile)
 	if err := results.WriteFile(path, func(w io.Writer) error {
 		_, err := w.Write(r.JSON())
@@ -59,10 +56,9 @@ func writeVerification(stdout, stderr io.Writer, dir string, r conformance.Resul
 }
 
 // printVerification prints one line for each check, what failed below it, and the verdict.
-func printVerification(w io.Writer, r conformance.Result) error {
+func printVerification(w io.Writer, r conformance.Result) {
 	fmt.Fprintf(w, "verification %s, seed %d\n", r.Version, r.Seed)
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "check\tcases\tlargest error\tlimit\t")
+	rows := [][]string{{"check", " cases", " largest error", " limit", ""}}
 	failed := 0
 	for _, c := range r.Checks {
 		largest, limit, verdict := "", "", "passes"
@@ -73,11 +69,9 @@ func printVerification(w io.Writer, r conformance.Result) error {
 			failed++
 			verdict = "FAILS"
 		}
-		fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\n", c.Name, c.Cases, largest, limit, verdict)
+		rows = append(rows, []string{c.Name, fmt.Sprint(c.Cases), largest, limit, verdict})
 	}
-	if err := t.Flush(); err != nil {
-		return err
-	}
+	printAligned(w, rows)
 	for _, c := range r.Checks {
 		for i, text := range c.Failures {
 			if i == mostFailures {
@@ -89,10 +83,9 @@ func printVerification(w io.Writer, r conformance.Result) error {
 	}
 	if failed > 0 || !r.Pass {
 		fmt.Fprintf(w, "FAILED: %d of %s\n", failed, count(len(r.Checks), "check"))
-		return nil
+		return
 	}
 	fmt.Fprintf(w, "all of %s pass\n", count(len(r.Checks), "check"))
-	return nil
 }
 
 // mostFailures is how many failing cases of a check are printed; the file has all.

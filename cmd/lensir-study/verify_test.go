@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/lensir/lensir-study/studies/conformance"
 )
 
@@ -21,13 +19,7 @@ func TestVerify(t *testing.T) {
 	if code := run(t.Context(), &stdout, &stderr, []string{"verify", "--out", dir}); code != exitFine {
 		t.Fatalf("exit code %d: %s", code, &stderr)
 	}
-	want, err := os.ReadFile(filepath.Join("testdata", "verify.txt"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), stdout.String()); diff != "" {
-		t.Errorf("stdout (-want +got):\n%s", diff)
-	}
+	golden(t, "verify.txt", stdout.String())
 	text, err := os.ReadFile(filepath.Join(dir, "verification-results.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +46,7 @@ func TestVerifyFails(t *testing.T) {
 	if e, ok := err.(*exit); !ok || e.code != exitViolated {
 		t.Errorf("the error is %v", err)
 	}
-	for _, want := range []string{"1.00e+00       1.00e-03  FAILS", "two: case 1: error 1 is above 0.001", "two: … and 2 more", "FAILED: 1 of 2 checks"} {
+	for _, want := range []string{"1.00e+00  1.00e-03  FAILS", "two: case 1: error 1 is above 0.001", "two: … and 2 more", "FAILED: 1 of 2 checks"} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("no %q in\n%s", want, &stdout)
 		}
