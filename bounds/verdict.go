@@ -61,9 +61,9 @@ func Judge(c Claim) (Verdict, string) {
 	limit := c.Bound + c.Floor
 	if c.Measured-limit <= evaluation*c.Bound {
 		if c.Floor > c.Bound {
-			return HoldsAtFloor, fmt.Sprintf("measured %.3g ≤ floor %.3g + bound %.3g", c.Measured, c.Floor, c.Bound)
+			return HoldsAtFloor, "measured within the bound and the rounding floor, which is the larger"
 		}
-		return Holds, fmt.Sprintf("measured %.3g ≤ bound %.3g + floor %.3g", c.Measured, c.Bound, c.Floor)
+		return Holds, "measured within the bound and the rounding floor"
 	}
 	excess := fmt.Sprintf("measured %.3g exceeds bound %.3g + floor %.3g by %.3g", c.Measured, c.Bound, c.Floor, c.Measured-limit)
 	switch c.Constants {

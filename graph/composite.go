@@ -213,8 +213,12 @@ func (p *Program) key() string {
 }
 
 // Expand writes every composite out, down to primitives. It is taken after derivatives: the
-// response that a composite declares is not seen in its program.
+// response that a composite declares is not seen in its program. A program of primitives is
+// returned as it is.
 func Expand(p *Program) *Program {
+	if !slices.ContainsFunc(p.Nodes, func(n Node) bool { return n.Op.Body != nil }) {
+		return p
+	}
 	b := NewBuilder(p.Name)
 	at := make([]Value, p.NumValues())
 	for i, in := range p.Inputs {

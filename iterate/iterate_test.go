@@ -299,3 +299,16 @@ func TestAffine(t *testing.T) {
 		}
 	}
 }
+
+// A recursion that is refused keeps the rows that it reached.
+func TestRowsBeforeARefusal(t *testing.T) {
+	p := newProblem(t, 1, []float64{1}, "log(z) + 0 * t", "2 + 0 * t") // 2, 0.69, −0.37
+	l, err := Compare(p.g, p.start, p.theta, []int{0, 1, 2, 3, 4}, nil, nil, claim(t), "no fixed point")
+	var f *graph.Failure
+	if !errors.As(err, &f) || f.Status != graph.DomainError || !strings.Contains(err.Error(), "step 3") {
+		t.Errorf("have %v", err)
+	}
+	if len(l.Rows) != 3 || math.Abs(l.Rows[1].Z[0]-math.Ln2) > 1e-15 || !math.IsNaN(l.Rows[2].ResidualNorm) {
+		t.Errorf("rows %+v", l.Rows)
+	}
+}

@@ -53,11 +53,12 @@ type Row struct {
 // Compare runs the K-step map for every K in steps (ascending) and compares z_K and its Jacobian
 // with the exact fixed point and its sensitivity. Where the exact branch was refused, root and s are
 // nil: the rows then have the iterates alone, and cause says why there is nothing to compare with.
+// Where the recursion is refused, the ledger has the rows that it reached.
 func Compare(g, start *implicit.Map, theta []float64, steps []int, root *implicit.Root, s *implicit.Sensitivity, claim Claim, cause string) (*Ledger, error) {
 	l := &Ledger{Claim: claim, Delta0: math.NaN(), D0: math.NaN(), Failed: cause}
 	m, p, _ := g.Dims()
 	c := &comparison{Ledger: l, g: g, theta: theta, root: root, s: s, steps: steps,
-		rng: rand.New(rand.NewPCG(claim.Seed, 0x666c6f6f72)), image: make([]float64, m)}
+		rng: rand.New(rand.NewPCG(claim.Seed, 0x666c6f6f72)), image: make([]float64, m), moved: make([]float64, m)}
 	if len(steps) == 0 {
 		return l, nil
 	}
@@ -84,9 +85,10 @@ type comparison struct {
 	floor      *bounds.Floor
 	outside    string // the first iterate outside D
 	ball       bounds.Ball
-	image      []float64
-	eta        float64 // rounding of a step where it was measured last
-	etaRoot    float64 // and at z*
+	image      []float64 // G(z_k)
+	moved      []float64 // the same, perturbed
+	eta        float64   // rounding of a step where it was measured last
+	etaRoot    float64   // and of R at z*
 	scale      []float64
 }
 
@@ -96,17 +98,22 @@ func (c *comparison) visit(k int, z, e []float64) error {
 			return err
 		}
 	}
-	if err := c.g.Eval(c.image, z, c.theta); err != nil {
-		if len(c.steps) > 0 && k == c.steps[len(c.steps)-1] {
-			return c.record(k, z, e, math.NaN()) // G is not defined at the last iterate, which the K-step map does not ask
-		}
-		return at(err, fmt.Sprintf("step %d", k+1))
-	}
 	if c.outside == "" && c.root != nil && !c.ball.Contains(z) {
 		c.outside = fmt.Sprintf("iterate %d lies outside D: ‖z_%d − z*‖ = %.3g, radius %.3g", k, k, c.Norm.Distance(z, c.root.Z), c.ball.Radius)
 	}
-	if len(c.steps) > 0 && k == c.steps[0] {
-		if err := c.record(k, z, e, c.Norm.Distance(z, c.image)); err != nil {
+	asked := len(c.steps) > 0 && k == c.steps[0]
+	measured := c.floor != nil && k&(k-1) == 0
+	residual := math.NaN() // where G is not defined; that refuses the next step, and not this one
+	if (asked || measured) && c.g.Eval(c.image, z, c.theta) == nil {
+		residual = c.Norm.Distance(z, c.image)
+		if measured {
+			if err := c.measure(z); err != nil {
+				return at(err, fmt.Sprintf("step %d", k+1))
+			}
+		}
+	}
+	if asked {
+		if err := c.record(k, z, e, residual); err != nil {
 			return err
 		}
 		c.steps = c.steps[1:]
@@ -114,11 +121,7 @@ func (c *comparison) visit(k int, z, e []float64) error {
 	if c.floor == nil {
 		return nil
 	}
-	eta, etaS, err := c.rounding(k, z, e)
-	if err != nil {
-		return err
-	}
-	return c.floor.Step(eta, etaS)
+	return c.floor.Step(max(c.eta, c.etaRoot), c.rounding(e))
 }
 
 // begin measures the start, settles the constants and checks the hypotheses that concern all of D.
@@ -131,11 +134,8 @@ func (c *comparison) begin(z, e []float64) error {
 			c.Radius = 1e-6 * max(1, c.Norm.Distance(c.root.Z, make([]float64, len(z))))
 		}
 	}
-	noise, err := c.g.Noise(c.root.Z, c.theta, c.rng)
-	if err != nil {
-		return err
-	}
-	c.etaRoot = 2 * c.Euclid * noise
+	c.etaRoot = 2 * c.Euclid * c.root.Rounding
+	var err error
 	if c.ball, err = bounds.NewBall(c.root.Z, c.Radius, c.Norm); err != nil {
 		return err
 	}
@@ -280,32 +280,33 @@ func (c *comparison) refute(name string, declared float64, found bounds.Estimate
 	}
 }
 
-// rounding bounds the rounding errors of step k: of the state, by perturbed runs of G, doubled twice,
-// at the first steps, at powers of two, and at z*; of the Jacobian recursion, by that of two matrix products, (m + 16)·u·(|G_z||E| + |G_θ|),
-// with G_z and G_θ taken at z*.
-func (c *comparison) rounding(k int, z, e []float64) (eta, etaS float64, err error) {
-	if k < 8 || k&(k-1) == 0 {
-		c.eta = 0
-		for range 3 {
-			y, err := c.g.Perturbed(z, c.theta, c.rng)
-			if err != nil {
-				return 0, 0, err
-			}
-			c.eta = max(c.eta, 4*c.Norm.Distance(y, c.image))
+// measure sets the rounding error of a step from z, by perturbed runs of G, doubled twice. It is
+// measured at powers of two and kept in between, and never counts for less than twice that of R at z*.
+func (c *comparison) measure(z []float64) error {
+	c.eta = 0
+	for range 2 {
+		if err := c.g.Perturbed(c.moved, z, c.theta, c.rng); err != nil {
+			return err
 		}
+		c.eta = max(c.eta, 4*c.Norm.Distance(c.moved, c.image))
 	}
+	return nil
+}
+
+// rounding bounds the rounding error of one step of the Jacobian recursion by that of two matrix
+// products, (m + 16)·u·(|G_z||E| + |G_θ|), with G_z and G_θ taken at z*.
+func (c *comparison) rounding(e []float64) float64 {
 	m, p, _ := c.g.Dims()
-	scale := c.scale
 	for i := range m {
 		for l := range p {
 			t := math.Abs(c.gTheta[i*p+l])
 			for j := range m {
 				t += math.Abs(c.gz[i*m+j] * e[j*p+l])
 			}
-			scale[i*p+l] = t
+			c.scale[i*p+l] = t
 		}
 	}
-	return max(c.eta, c.etaRoot), float64(m+16) * 0x1p-53 * c.matrix(scale), nil
+	return float64(m+16) * 0x1p-53 * c.matrix(c.scale)
 }
 
 // record appends the row of an asked K with its verdict.

@@ -59,7 +59,7 @@ func (t *Table) print(b *strings.Builder, width int) {
 	cells := make([][]string, len(columns)) // by column, the header first
 	widths := make([]int, len(columns))
 	for c, i := range columns {
-		cells[c] = []string{t.Columns[i]}
+		cells[c] = []string{t.heading(i, columns)}
 		for _, row := range rows {
 			if swept := i >= 3 && i < 3+t.Swept; swept {
 				cells[c] = append(cells[c], row[i].String()) // in full: it tells points apart
@@ -147,6 +147,15 @@ func (t *Table) shown() (columns []int, common []string) {
 		columns = append(columns, status)
 	}
 	return columns, common
+}
+
+// heading is the name of a column; sweep.<name> is <name> where the own column is not printed.
+func (t *Table) heading(i int, printed []int) string {
+	name := t.Columns[i]
+	if own, swept := strings.CutPrefix(name, "sweep."); swept && i < t.Column("status") && !slices.Contains(printed, t.Column(own)) {
+		return own
+	}
+	return name
 }
 
 // leastFirst lists the own columns in the order in which a narrow terminal leaves them out.

@@ -292,10 +292,8 @@ func TestChainViolations(t *testing.T) {
 	row := results.Row{Ending: results.Ending{Status: "OK", Reason: "a count"}}
 	row.Fields.Set("certificate", results.Text(certificateViolated))
 	record.Add(results.Schedules, row)
-	summary := &Summary{}
-	summary.recount(s, record)
-	if summary.Violated != 1 || len(summary.Warnings) != 1 {
-		t.Errorf("a violation in a record is counted as %+v", summary)
+	if out := recount(s, record); out.Violated != 1 || len(out.Warnings) != 1 {
+		t.Errorf("a violation in a record is counted as %+v", out)
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
+	"text/tabwriter"
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/implicit"
@@ -18,53 +20,76 @@ import (
 func (m *Model) Signature() string {
 	var b strings.Builder
 	s := m.Study
-	fmt.Fprintf(&b, "%s\n%s, %d point", s.Title, s.Kind, s.Sweep.Len())
+	if s.Title != "" {
+		b.WriteString(s.Title + "\n")
+	}
+	fmt.Fprintf(&b, "%s, %d point", s.Kind, s.Sweep.Len())
 	if s.Sweep.Len() != 1 {
 		b.WriteString("s")
 	}
 	b.WriteString("\n")
-	line := func(section, name string, t graph.Type, text string) {
-		line := fmt.Sprintf("  %-12s %s: %v", section, name, t)
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	line := func(section, name string, what any, text string) {
+		cells := fmt.Sprintf("  %s\t%s\t%v", section, name, what)
 		if text != "" {
-			line += " = " + text
+			cells += "\t" + text
 		}
-		b.WriteString(line + "\n")
+		fmt.Fprintln(w, cells)
 	}
 	for i, block := range s.State {
-		line("state", block.Name, m.State[i], block.Start.Text+" at the start")
+		line("state", block.Name, m.State[i], "starts at "+brief(block.Start.Text))
 	}
 	for _, group := range []struct {
 		section string
 		list    []Quantity
 	}{{"parameter", s.Parameters}, {"constant", s.Constants}, {"data", s.Data}} {
 		for _, q := range group.list {
-			line(group.section, q.Name, graph.F64(q.Value.Shape...), "")
+			value := ""
+			if q.Value.IsScalar() {
+				value = "= " + strconv.FormatFloat(q.Value.Data[0], 'g', -1, 64)
+			}
+			if slices.ContainsFunc(s.Sweep.Axes, func(a Axis) bool { return a.Name == q.Name }) {
+				value = "swept"
+			}
+			line(group.section, q.Name, graph.F64(q.Value.Shape...), value)
 		}
 	}
 	section := string(s.Kind)
 	if s.Kind == Chain {
 		section = "next"
-		line("chain", "steps", graph.Scalar, s.Chain.Steps.Text)
-		for _, u := range s.Chain.Controls {
-			line("control", u.Name+"[j]", graph.F64(u.Shape...), u.Start.Text+" at first")
-		}
+		line("chain", "steps", graph.Scalar, "= "+brief(s.Chain.Steps.Text))
 		if text := s.Chain.Until.Text; text != "" {
-			line("chain", "until", graph.Type{DType: graph.Bool}, text)
+			line("chain", "until", graph.Type{DType: graph.Bool}, "= "+brief(text))
 		}
-		if text := s.Chain.Running.Text; text != "" {
-			line("objective", "running", graph.Scalar, text)
+		for _, u := range s.Chain.Controls {
+			line("control", u.Name+"[j]", graph.F64(u.Shape...), "= "+brief(u.Start.Text))
 		}
 	}
 	for i, e := range s.Equations {
-		line(section, e.Name, m.Equations.OutputTypes()[i], e.Formula.Text)
+		line(section, e.Name, m.Equations.OutputTypes()[i], "= "+brief(e.Formula.Text))
 	}
 	for _, o := range s.Objective {
-		line("objective", o.Name, graph.Scalar, o.Formula.Text)
+		line("objective", o.Name, graph.Scalar, "= "+brief(o.Formula.Text))
+	}
+	if s.Kind == Chain && s.Chain.Running.Text != "" {
+		line("", "+ at each step", graph.Scalar, "+ "+brief(s.Chain.Running.Text))
 	}
 	for _, axis := range s.Sweep.Axes {
-		fmt.Fprintf(&b, "  %-12s %s: %d values from %v to %v\n", "sweep", axis.Name, len(axis.Values), axis.Values[0], axis.Values[len(axis.Values)-1])
+		line("sweep", axis.Name, fmt.Sprintf("%d values", len(axis.Values)),
+			fmt.Sprintf("from %v to %v", axis.Values[0], axis.Values[len(axis.Values)-1]))
 	}
+	w.Flush() // a strings.Builder has no errors
 	return b.String()
+}
+
+// brief is a formula on one line of no more than 60 characters.
+func brief(text string) string {
+	const most = 60
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return string(runes)
 }
 
 // Difference compares one directional derivative with central differences over a ladder of steps.
@@ -75,7 +100,20 @@ type Difference struct {
 	// the distance between the two; NaN where no step could be evaluated.
 	Quotient, Step, Error float64
 	Agrees                bool
-	Reason                string // why there is nothing to compare, or what disagrees
+	Reason                string       // why there is nothing to compare, or what disagrees
+	Status                graph.Status // of the exact branch, if it was refused
+}
+
+// Compared reports whether there is a derivative and a difference.
+func (d Difference) Compared() bool { return d.Step > 0 }
+
+// refused stands for the comparisons along an exact branch that there is not.
+func refused(err error) Difference {
+	d := Difference{What: "exact branch", Reason: err.Error()}
+	if f := (*graph.Failure)(nil); errors.As(err, &f) {
+		d.Status = f.Status
+	}
+	return d
 }
 
 // CheckDerivatives compares the derivatives of a point's programs, and of each objective along the
@@ -92,7 +130,7 @@ func (s *Solver) CheckDerivatives(p Point) ([]Difference, error) {
 	z0 := make([]float64, m)
 	list = append(list, compareMap("start", s.starts[0], nil, theta, rng))
 	if err := s.starts[0].Eval(z0, nil, theta); err != nil {
-		return list, refusalOnly(err)
+		return append(list, refused(err)), refusalOnly(err)
 	}
 	name := "R at the start"
 	if s.model.Study.Kind == FixedPoint {
@@ -101,7 +139,7 @@ func (s *Solver) CheckDerivatives(p Point) ([]Difference, error) {
 	list = append(list, compareMap(name, s.equations, z0, theta, rng), compareMap("objectives at the start", s.objectives, z0, theta, rng))
 	root, _, gradients, err := s.exact(z0, theta, s.settings())
 	if err != nil {
-		return append(list, Difference{What: "exact branch", Reason: err.Error()}), refusalOnly(err)
+		return append(list, refused(err)), refusalOnly(err)
 	}
 	for i, g := range gradients {
 		list = append(list, s.compareBranch(i, g, root, theta, rng))
@@ -152,10 +190,11 @@ func (s *Solver) compareBranch(i int, g implicit.Gradient, root *implicit.Root, 
 }
 
 // ladder compares a directional derivative with central differences at steps from 1e-1 down to 1e-12
-// of the size of x. They agree if the best quotient is within 1e-6 of the derivative, or within the
-// rounding that a difference of two such values has.
+// of the size of x. They agree if some quotient is within 1e-6 of the derivative, and what the
+// quotients themselves are good for: the least rounding of one, and ten times the least distance of
+// two neighbours, since truncation falls with the square of the step and noise grows with its inverse.
+// Quotients with more rounding than that are left out: by chance, one of them is near to anything.
 func ladder(what string, derivative float64, x, v []float64, f func([]float64) (float64, error)) Difference {
-	d := Difference{What: what, Derivative: derivative, Quotient: math.NaN(), Step: math.NaN(), Error: math.Inf(1)}
 	size := 0.0
 	for _, a := range x {
 		size = max(size, math.Abs(a))
@@ -163,7 +202,9 @@ func ladder(what string, derivative float64, x, v []float64, f func([]float64) (
 	if size == 0 {
 		size = 1
 	}
-	limit := 0.0
+	type quotient struct{ value, step, rounding float64 }
+	var list []quotient
+	rounding, spread := math.Inf(1), math.Inf(1)
 	for h := 0.1 * size; h > 0.5e-12*size; h /= 10 {
 		up, err := f(step(x, v, h))
 		if err != nil {
@@ -173,17 +214,29 @@ func ladder(what string, derivative float64, x, v []float64, f func([]float64) (
 		if err != nil {
 			continue
 		}
-		q := (up - down) / (2 * h)
-		if e := math.Abs(q - derivative); e < d.Error {
-			d.Quotient, d.Step, d.Error = q, h, e
-			limit = 1e-6*math.Abs(derivative) + 0x1p-48*(math.Abs(up)+math.Abs(down))/h
+		q := quotient{(up - down) / (2 * h), h, 0x1p-48 * (math.Abs(up) + math.Abs(down)) / h}
+		if len(list) > 0 {
+			spread = min(spread, math.Abs(q.value-list[len(list)-1].value))
 		}
+		rounding = min(rounding, q.rounding)
+		list = append(list, q)
 	}
-	if d.Agrees = d.Error <= limit; d.Agrees {
+	d := Difference{What: what, Derivative: derivative, Quotient: math.NaN(), Step: math.NaN(), Error: math.NaN()}
+	if len(list) == 0 {
+		d.Reason = "no difference could be evaluated: the neighbourhood leaves the domain"
 		return d
 	}
-	if d.Reason = "the derivative and the difference disagree"; math.IsNaN(d.Quotient) {
-		d.Error, d.Reason = math.NaN(), "no difference could be evaluated: the neighbourhood leaves the domain"
+	if len(list) == 1 {
+		spread = 0
+	}
+	limit := 1e-6*math.Abs(derivative) + rounding + 10*spread
+	for _, q := range list {
+		if e := math.Abs(q.value - derivative); q.rounding <= limit && !(e >= d.Error) {
+			d.Quotient, d.Step, d.Error = q.value, q.step, e
+		}
+	}
+	if d.Agrees = d.Error <= limit; !d.Agrees {
+		d.Reason = "the derivative and the difference disagree"
 	}
 	return d
 }

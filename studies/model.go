@@ -174,6 +174,9 @@ func (m *Model) lowerStarts() error {
 		return err
 	}
 	m.Starts, m.State = []*graph.Program{p}, p.OutputTypes()
+	if err := m.checkState(); err != nil {
+		return err
+	}
 	for _, branch := range s.Branches {
 		for i := range blocks {
 			blocks[i].Formula = branch.Starts[i]
@@ -290,7 +293,56 @@ func (m *Model) lower(name string, can roles, formulas []Definition, check func(
 		}
 		names, outputs = append(names, d.Name), append(outputs, v)
 	}
-	return l.b.BuildNamed(names, outputs...), nil
+	p := l.b.BuildNamed(names, outputs...)
+	return p, m.checkSizes(p, formulas)
+}
+
+// checkSizes refuses programs with an array that no formula can mean: evaluating them would exhaust the memory.
+func (m *Model) checkSizes(p *graph.Program, formulas []Definition) error {
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if fits(n.Type.Shape...) {
+			continue
+		}
+		for _, d := range slices.Concat(formulas, m.Study.Define) {
+			if d.Formula.origin() == n.Origin {
+				return d.Formula.whole("", "the formula makes an array of shape %v, which has more than %d entries", n.Type.Shape, maxEntries)
+			}
+		}
+	}
+	return nil
+}
+
+// fits reports whether an array of this shape has no more than maxEntries entries.
+func fits(shape ...int) bool {
+	wide := make([]int64, len(shape))
+	for i, d := range shape {
+		wide[i] = int64(d)
+	}
+	_, err := entries(wide)
+	return err == nil
+}
+
+// checkState refuses a state whose square Jacobian, or whose sensitivity, would exhaust the memory.
+func (m *Model) checkState() error {
+	size, p := 0, 0
+	for _, t := range m.State {
+		size += t.Len()
+	}
+	for _, q := range m.Study.Parameters {
+		p += len(q.Value.Data)
+	}
+	last := m.Study.State[len(m.Study.State)-1]
+	switch {
+	case m.Study.Kind == Chain && fits(size): // a chain has no Jacobian
+	case m.Study.Kind == Chain:
+		return last.Start.whole("", "the state has %d entries; the most is %d", size, maxEntries)
+	case !fits(size, size):
+		return last.Start.whole("", "the state has %d entries, whose square Jacobian would have more than %d", size, maxEntries)
+	case !fits(size, p):
+		return last.Start.whole("", "the state has %d entries and the parameters have %d: the sensitivity would have more than %d", size, p, maxEntries)
+	}
+	return nil
 }
 
 // lowering writes one program: definitions are lowered when a formula first reads them, outside of
@@ -335,8 +387,7 @@ func (l *lowering) lowerParsed(f Formula, parsed *formula.Formula, condition boo
 		}
 		return graph.None, f.Errorf(n.Offset, n.Offset+len(n.Name), hint, "unknown name %q", n.Name)
 	}
-	section, name, _ := strings.Cut(f.Key, ".")
-	l.b.SetOrigin(fmt.Sprintf("[%s] %s", section, name))
+	l.b.SetOrigin(f.origin())
 	v, err := parsed.Lower(l.b, l.scope)
 	switch {
 	case err == nil && condition && l.b.Type(v).DType != graph.Bool:
@@ -375,6 +426,12 @@ func (l *lowering) readable() string {
 		list = append(list, "j")
 	}
 	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+}
+
+// origin names a formula in reasons and in programs.
+func (f Formula) origin() string {
+	section, name, _ := strings.Cut(f.Key, ".")
+	return fmt.Sprintf("[%s] %s", section, name)
 }
 
 // names lists what a formula could have meant.

@@ -12,6 +12,8 @@ func Reference() string {
 	var b strings.Builder
 	b.WriteString(`# The study file
 
+This page is written from the tables by which the program reads studies.
+
 A study is a TOML file. Names have Latin or Greek letters, digits and ` + "`_`" + `, and all sections share one
 space of names; a key with Greek letters stands in quotes, as TOML wants it. Formulas are strings in
 quotes; a number alone needs none. Keys are read as they are written: upper and lower case differ.
@@ -37,12 +39,38 @@ quotes; a number alone needs none. Keys are read as they are written: upper and 
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n",
 			key, takes(r), defaultCell(r), cell(r.example), strings.ReplaceAll(r.meaning, "|", `\|`)+onlyFor(r, section))
 	}
-	b.WriteString("\n## Functions in formulas\n\n| function | meaning |\n|---|---|\n")
+	b.WriteString(formulas)
 	for _, f := range formula.Functions() {
-		fmt.Fprintf(&b, "| `%s` | %s |\n", f.Signature, strings.ReplaceAll(f.Meaning, "|", `\|`))
+		fmt.Fprintf(&b, "| %s | %s |\n", cell(f.Signature), strings.ReplaceAll(f.Meaning, "|", `\|`))
 	}
 	return b.String()
 }
+
+const formulas = `
+## Formulas
+
+Numbers are decimals, each rounded once to float64; one that would become 0 or infinite is an error. A scalar combines
+with an array entry by entry. Arrays combine only if they have the same shape: nothing is broadcast unasked. Operators,
+from the loosest:
+
+| operator | meaning |
+|---|---|
+| ` + "`c ? a : b`" + ` | a where c holds, b elsewhere; the arm that is not taken may be undefined |
+| ` + "`\\|\\|`" + ` | or |
+| ` + "`&&`" + ` | and |
+| ` + "`==` `!=` `<` `<=` `>` `>=`" + ` | comparisons, which do not chain; where a derivative is wanted, equality is a boundary without one |
+| ` + "`+` `-`" + ` | sum and difference |
+| ` + "`*` `/`" + ` | product and quotient, entry by entry |
+| ` + "`!`" + ` | not |
+| ` + "`-x` `+x`" + ` | sign |
+| ` + "`^`" + ` | power, from the right: ` + "`-x^2` is `-(x^2)`, `2^3^2` is `2^9`" + ` |
+| ` + "`x[i]` `x[i:j]` `f(x)`" + ` | entries and slices, counted from 0, negative from the end; ` + "`A[i]`" + ` is row i of a matrix |
+
+` + "`[a, b, 2]` is a vector, `[[a, b], [c, d]]` a matrix, and `pi`" + ` is predefined. The functions:
+
+| function | meaning |
+|---|---|
+`
 
 var formHeads = map[string]string{
 	"(array)": "## Arrays that are made\n\nWhere an array is wanted, a table may say how it is made, " +

@@ -28,4 +28,5 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-func TestReference(t *testing.T) { golden(t, "reference.md", Reference()) }
+// TestReference holds the reference page to the tables that it is written from.
+func TestReference(t *testing.T) { golden(t, "../REFERENCE.md", Reference()) }

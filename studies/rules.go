@@ -105,10 +105,17 @@ func (c *checker) check(n *node, r *rule) {
 		}
 	}
 	for _, name := range r.names {
-		if known := r.keys[name]; known.required && known.takes(c.kind) && n.child(name) == nil {
+		if known := r.keys[name]; known.required && known.takes(c.kind) && n.child(name) == nil && !misspelt(n, r, name) {
 			c.missing(n, name, known)
 		}
 	}
+}
+
+// misspelt reports whether an unknown key of a table was meant to be name: the error about it is enough.
+func misspelt(n *node, r *rule, name string) bool {
+	return r.any == nil && slices.ContainsFunc(n.items, func(k *node) bool {
+		return r.keys[k.name] == nil && nearest(k.name, []string{name}) != ""
+	})
 }
 
 // missing reports a required key that is not there: at its table, or at the file.

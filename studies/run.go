@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,7 +24,7 @@ type Options struct {
 	Tool     results.Tool
 	Formats  []results.Format // of the figures; none means SVG
 	// Progress, if not nil, is called from one goroutine when a point is done.
-	Progress func(done, total int, warnings []string)
+	Progress func(done, total int)
 }
 
 // Summary is what a run came to.
@@ -33,7 +34,7 @@ type Summary struct {
 	Reused   int // points found in the folder
 	// Refused, Unexpected and Violated count rows; see Outcome.
 	Refused, Unexpected, Violated int
-	Warnings                      []string // findings, each once
+	Warnings                      []string // findings, each with its point, in the order of the sweep
 	Notes                         []string // what happened to an earlier run's records, and what was chosen
 }
 
@@ -53,9 +54,10 @@ func Run(ctx context.Context, m *Model, name string, o Options) (*Summary, error
 		return nil, err
 	}
 	s := &Summary{Notes: log.Notes()}
-	var todo []Point
+	warnings := make([][]string, len(points)) // by place in the sweep, since workers finish in any order
+	var todo []int
 	seen := map[string]bool{}
-	for i, p := range points {
+	for i := range points {
 		id := sweep.Points[i].ID
 		if seen[id] {
 			continue
@@ -63,12 +65,19 @@ func Run(ctx context.Context, m *Model, name string, o Options) (*Summary, error
 		seen[id] = true
 		if record, ok := log.Find(id); ok && !o.Fresh {
 			s.Reused++
-			s.recount(m.Study, record)
+			warnings[i] = s.note(recount(m.Study, record))
 			continue
 		}
-		todo = append(todo, p)
+		todo = append(todo, i)
 	}
-	err = s.compute(ctx, m, todo, log, o)
+	if !o.FailFast || s.Refused == 0 {
+		err = s.compute(ctx, m, points, todo, warnings, log, o)
+	}
+	for i, list := range warnings {
+		for _, text := range list {
+			s.Warnings = append(s.Warnings, points[i].label()+text)
+		}
+	}
 	if closing := log.Close(); err == nil {
 		err = closing
 	}
@@ -108,6 +117,9 @@ func describe(s *Study, name string) results.Study {
 	if s.Kind == Chain {
 		d.Main = results.Chain
 	}
+	if d.Title == "" {
+		d.Title = name
+	}
 	for _, o := range s.Objective {
 		d.Objectives = append(d.Objectives, o.Name)
 	}
@@ -117,42 +129,45 @@ func describe(s *Study, name string) results.Study {
 // errEnough stops a run at its first refusal.
 var errEnough = errors.New("stopped at the first refusal")
 
-// compute runs the points on o.Jobs goroutines.
-func (s *Summary) compute(ctx context.Context, m *Model, points []Point, log *results.Log, o Options) error {
+// compute runs the points of todo, which are places in the sweep, on o.Jobs goroutines.
+func (s *Summary) compute(ctx context.Context, m *Model, points []Point, todo []int, warnings [][]string, log *results.Log, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	queue := make(chan Point)
 	type answer struct {
+		at      int
 		outcome *Outcome
 		err     error
 	}
-	answers := make(chan answer)
 	first, err := NewSolver(m, o.Seed)
 	if err != nil {
 		return err
 	}
+	jobs := min(o.Jobs, len(todo))
+	queue, answers := make(chan int, jobs), make(chan answer)
 	var workers sync.WaitGroup
-	for range min(o.Jobs, len(points)) {
+	for range jobs {
 		workers.Go(func() {
 			solver := first.Clone()
-			for p := range queue {
-				out, err := solvePoint(ctx, solver, p)
-				answers <- answer{out, err}
+			for at := range queue {
+				a := answer{at: at}
+				a.err = guarded(points[at], o.Seed, func() (err error) {
+					a.outcome, err = solver.Solve(ctx, points[at])
+					return err
+				})
+				answers <- a
 			}
 		})
 	}
-	go func() {
-		defer close(queue)
-		for _, p := range points {
-			select {
-			case queue <- p:
-			case <-ctx.Done():
-				return
-			}
+	// A worker gets its next point when its last one is recorded and judged: one job stops exactly at a refusal.
+	for next, running := 0, 0; ; running-- {
+		for ; running < jobs && next < len(todo) && ctx.Err() == nil; running++ {
+			queue <- todo[next]
+			next++
 		}
-	}()
-	go func() { workers.Wait(); close(answers) }()
-	for a := range answers {
+		if running == 0 {
+			break
+		}
+		a := <-answers
 		if a.err == nil {
 			a.err = log.Append(a.outcome.Record)
 		}
@@ -161,41 +176,55 @@ func (s *Summary) compute(ctx context.Context, m *Model, points []Point, log *re
 			continue
 		}
 		s.Computed++
-		s.note(a.outcome)
+		warnings[a.at] = s.note(a.outcome)
 		if o.Progress != nil {
-			o.Progress(s.Computed, len(points), a.outcome.Warnings)
+			o.Progress(s.Computed, len(todo))
 		}
 		if o.FailFast && a.outcome.Refused > 0 {
 			cancel(errEnough)
 		}
 	}
+	close(queue)
+	workers.Wait()
 	if err := context.Cause(ctx); err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
 	return nil
 }
 
-// solvePoint turns a panic, which is a defect of this program, into an error that names the point.
-func solvePoint(ctx context.Context, s *Solver, p Point) (out *Outcome, err error) {
+// guarded turns a panic of f, which is a defect of this program, into an error that names the point.
+func guarded(p Point, seed uint64, f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("internal error at point %s: %v\n%s", p.ID(results.RecordFormat, s.seed), r, debug.Stack())
+			err = fmt.Errorf("internal error at point %s: %v\n%s", p.ID(results.RecordFormat, seed), r, debug.Stack())
 		}
 	}()
-	return s.Solve(ctx, p)
+	return f()
 }
 
-// note adds the counts of a point.
-func (s *Summary) note(o *Outcome) {
+// label names a point by its swept values: "q = 0.5, theta = 1: ", or nothing without a sweep.
+func (p Point) label() string {
+	if len(p.Swept) == 0 {
+		return ""
+	}
+	parts := make([]string, len(p.Swept))
+	for i, x := range p.Swept {
+		parts[i] = p.Study.Sweep.Axes[i].Name + " = " + results.FormatFloat(x)
+	}
+	return strings.Join(parts, ", ") + ": "
+}
+
+// note adds the counts of a point and returns its warnings.
+func (s *Summary) note(o *Outcome) []string {
 	s.Refused += o.Refused
 	s.Unexpected += o.Unexpected
 	s.Violated += o.Violated
-	s.Warnings = append(s.Warnings, o.Warnings...)
 	s.Notes = append(s.Notes, o.Notes...)
+	return o.Warnings
 }
 
 // recount reads from a record what its computation counted.
-func (s *Summary) recount(study *Study, r *results.Record) {
+func recount(study *Study, r *results.Record) *Outcome {
 	out := &Outcome{}
 	for _, row := range r.Rows(results.Implicit) {
 		out.count(study, row.Ending, row.Branch)
@@ -217,5 +246,5 @@ func (s *Summary) recount(study *Study, r *results.Record) {
 		}
 		out.judge(row)
 	}
-	s.note(out)
+	return out
 }

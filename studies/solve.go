@@ -257,7 +257,11 @@ func (o *Outcome) count(s *Study, e results.Ending, branch string) {
 		o.Refused++
 	case expected != "" && e.Status == string(graph.OK):
 		o.Unexpected++
-		o.Warnings = append(o.Warnings, fmt.Sprintf("expected %s, but branch %q has status %s", expected, branch, e.Status))
+		of := ""
+		if branch != "" {
+			of = " of branch " + branch
+		}
+		o.Warnings = append(o.Warnings, fmt.Sprintf("expected %s, but the status%s is %s", expected, of, e.Status))
 	}
 }
 
@@ -371,7 +375,7 @@ func (s *Solver) putSensitivities(r *results.Record, branch, kind string, k int,
 		for i := range s.model.State[b].Len() {
 			for _, q := range s.model.Study.Parameters {
 				for l := range q.Value.Data {
-					row := results.Row{Branch: branch, Ending: ending}
+					row := results.Row{Branch: branch, Ending: ending, Fields: make(results.Fields, 0, 7)}
 					row.Fields.Set("kind", results.Text(kind))
 					if k >= 0 {
 						row.Fields.Set("K", results.Int(k))
@@ -404,21 +408,25 @@ func (s *Solver) iterates(out *Outcome, branch string, start *implicit.Map, thet
 	if failure != nil {
 		return failure
 	}
-	if err != nil { // the recursion left its domain: every K that it did not reach is refused
+	reached := 0
+	if ledger != nil {
+		for _, r := range ledger.Rows {
+			s.putIterate(out, branch, ledger, r)
+		}
+		reached = len(ledger.Rows)
+	}
+	if err != nil { // of the first K that was not reached
 		out.count(s.model.Study, ending, branch)
 		row := results.Row{Branch: branch, Ending: ending}
 		row.Fields.Set("method", results.Text("iterate"))
+		row.Fields.Set("K", results.Int(s.model.Study.Steps[reached]))
 		out.Record.Add(results.Iterates, row)
-		return nil
-	}
-	for _, r := range ledger.Rows {
-		s.putIterate(out, branch, ledger, r)
 	}
 	return nil
 }
 
 func (s *Solver) putIterate(out *Outcome, branch string, l *iterate.Ledger, r iterate.Row) {
-	row := results.Row{Branch: branch, Ending: results.Ending{Status: string(iterate.Status)}}
+	row := results.Row{Branch: branch, Ending: results.Ending{Status: string(iterate.Status)}, Fields: make(results.Fields, 0, 18)}
 	if r.Verdict != bounds.Holds && r.Verdict != bounds.HoldsAtFloor {
 		row.Reason = r.Reason
 	}

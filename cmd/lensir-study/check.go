@@ -3,10 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/results"
 	"github.com/lensir/lensir-study/studies"
 )
 
@@ -16,58 +18,103 @@ func checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check STUDY...",
 		Short: "Type studies, and compare their derivatives with finite differences",
-		Args:  cobra.MinimumNArgs(1),
+		Long: `Read and type studies, print what was inferred, and compare derivatives with central differences
+at the first point of the sweep: of each program at the start, and of each objective along the
+exact branch, in one random direction each. Nothing is written.
+
+The exit code is 5 if a derivative disagrees, and 4 if the study's first point is refused.`,
+		Example: `  lensir-study check my.toml
+  lensir-study check contraction --set theta=0.5 --seed 2`,
+		Args:              someStudies,
+		ValidArgsFunction: completeStudy,
 		RunE: func(c *cobra.Command, args []string) error {
-			agree := true
+			worst := exitFine
 			for i, arg := range args {
-				_, m, err := open(arg, set)
+				m, err := open(arg, set)
 				if err != nil {
 					return err
 				}
 				if i > 0 {
 					fmt.Fprintln(c.OutOrStdout())
 				}
-				ok, err := check(c.OutOrStdout(), m, seed)
+				code, err := check(c.OutOrStdout(), m, seed)
 				if err != nil {
 					return &exit{exitInternal, err}
 				}
-				agree = agree && ok
+				worst = max(worst, code)
 			}
-			if !agree {
-				return &exit{code: exitViolated}
+			if worst != exitFine {
+				return &exit{code: worst}
 			}
 			return nil
 		},
 	}
-	c.Flags().StringArrayVar(&set, "set", nil, "set a constant, a parameter or a setting: `key=value`")
+	settingsFlag(c, &set)
 	c.Flags().Uint64Var(&seed, "seed", 1, "seed of the random directions")
 	return c
 }
 
 // check prints what was inferred, and compares derivatives with differences at the first point of the sweep.
-func check(w io.Writer, m *studies.Model, seed uint64) (agree bool, err error) {
+func check(w io.Writer, m *studies.Model, seed uint64) (code int, err error) {
 	fmt.Fprint(w, m.Signature())
 	solver, err := studies.NewSolver(m, seed)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	list, err := solver.CheckDerivatives(m.Study.Point(0))
+	p := m.Study.Point(0)
+	list, err := solver.CheckDerivatives(p)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
-	fmt.Fprintln(w, "\nderivatives in a random direction, beside central differences, at the first point")
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "  of\tderivative\tdifference\terror\tstep\t")
-	agree = true
+	at := ""
+	for i, axis := range m.Study.Sweep.Axes {
+		at += fmt.Sprintf(", %s = %s", axis.Name, results.FormatFloat(p.Swept[i]))
+	}
+	if at != "" {
+		at = ", at the first point" + at
+	}
+	fmt.Fprintf(w, "\nderivatives in a random direction, beside central differences%s\n", at)
+	return printDifferences(w, list, m.Study.Expect), nil
+}
+
+// printDifferences prints comparisons and their verdict, and returns the exit code that they have.
+func printDifferences(w io.Writer, list []studies.Difference, expected graph.Status) (code int) {
+	rows := [][]string{{"of", " derivative", " difference", " error", " step", ""}}
+	var agree, disagree int
+	var apart []string
 	for _, d := range list {
+		verdict := "agrees"
 		switch {
-		case d.Reason != "" && d.Step != d.Step, d.Step == 0:
-			fmt.Fprintf(t, "  %s\tnot compared: %s\n", d.What, d.Reason)
+		case !d.Compared():
+			apart = append(apart, fmt.Sprintf("not compared: %s: %s", d.What, d.Reason))
+			if d.Status != "" && d.Status != expected {
+				code = max(code, exitRefused)
+			}
 			continue
-		case !d.Agrees:
-			agree = false
+		case d.Agrees:
+			agree++
+		default:
+			disagree++
+			verdict, code = "DISAGREES", exitViolated
 		}
-		fmt.Fprintf(t, "  %s\t%.10g\t%.10g\t%.1e\t%.0e\t%s\n", d.What, d.Derivative, d.Quotient, d.Error, d.Step, d.Reason)
+		rows = append(rows, []string{d.What, fmt.Sprintf("%.10g", d.Derivative), fmt.Sprintf("%.10g", d.Quotient),
+			fmt.Sprintf("%.1e", d.Error), fmt.Sprintf("%.0e", d.Step), verdict})
 	}
-	return agree, t.Flush()
+	if len(rows) > 1 {
+		printAligned(w, rows)
+	}
+	for _, line := range apart {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
+	var parts []string
+	for _, part := range []struct {
+		n    int
+		what string
+	}{{agree, "agree"}, {disagree, "DISAGREE"}, {len(apart), "not compared"}} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
+		}
+	}
+	fmt.Fprintf(w, "derivatives: %s\n", strings.Join(parts, ", "))
+	return code
 }

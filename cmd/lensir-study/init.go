@@ -15,7 +15,10 @@ func initCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "init [FILE]",
 		Short: "Write a commented study that runs",
-		Args:  cobra.MaximumNArgs(1),
+		Long:  "Write a commented study that runs, to FILE or to study.toml. A file that is there is left alone.",
+		Example: `  lensir-study init
+  lensir-study init my.toml`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			path := "study.toml"
 			if len(args) > 0 {
@@ -32,7 +35,7 @@ func initCommand() *cobra.Command {
 			if err := errors.Join(err, file.Close()); err != nil {
 				return err
 			}
-			fmt.Fprintf(c.OutOrStdout(), "wrote %s; next: lensir-study run %s\n", path, path)
+			fmt.Fprintf(c.ErrOrStderr(), "wrote %s; next: lensir-study run %s\n", path, path)
 			return nil
 		},
 	}

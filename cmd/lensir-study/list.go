@@ -1,9 +1,6 @@
 package main
 
 import (
-	"fmt"
-	"text/tabwriter"
-
 	"github.com/spf13/cobra"
 
 	"github.com/lensir/lensir-study/studies"
@@ -13,17 +10,21 @@ func listCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the studies that are built in",
-		Args:  cobra.NoArgs,
+		Long:  "List the studies that are built in, with their kinds and titles. Each runs by its name, anywhere.",
+		Example: `  lensir-study list
+  lensir-study run contraction`,
+		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			w := tabwriter.NewWriter(c.OutOrStdout(), 0, 0, 2, ' ', 0)
+			rows := [][]string{{"study", "kind", "title"}}
 			for _, name := range studies.Gallery() {
 				s, err := studies.Open(name)
 				if err != nil {
 					return &exit{exitInternal, err}
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\n", name, s.Kind, s.Title)
+				rows = append(rows, []string{name, string(s.Kind), s.Title})
 			}
-			return w.Flush()
+			printAligned(c.OutOrStdout(), rows)
+			return nil
 		},
 	}
 }

@@ -8,28 +8,24 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
-	"syscall"
+	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/lensir/lensir-study/results"
-	"github.com/lensir/lensir-study/studies"
 )
 
 // The exit codes.
 const (
 	exitFine        = 0
 	exitInternal    = 1 // a defect of this program
-	exitUsage       = 2
+	exitUsage       = 2 // the command cannot be carried out as it was given
 	exitInvalid     = 3 // the study is invalid
 	exitRefused     = 4 // some points ended in a failing status
-	exitViolated    = 5 // a bound, a declaration or a count was violated
+	exitViolated    = 5 // a bound, a declaration, a count or a derivative was found to be wrong
 	exitInterrupted = 130
 )
 
-// exit is an error that carries an exit code. Its message may be empty: everything is said already.
+// exit is an error that carries an exit code. Without an error, everything is said already.
 type exit struct {
 	code int
 	err  error
@@ -45,9 +41,7 @@ func (e *exit) Error() string {
 func (e *exit) Unwrap() error { return e.err }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	os.Exit(run(ctx, os.Stdout, os.Stderr, os.Args[1:]))
+	os.Exit(run(context.Background(), os.Stdout, os.Stderr, os.Args[1:]))
 }
 
 // run executes one command line and returns its exit code.
@@ -62,14 +56,13 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) (code int
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitFine
-	}
+	c, err := root.ExecuteContextC(ctx)
 	var e *exit
 	switch {
+	case err == nil:
+		return exitFine
 	case errors.Is(err, context.Canceled):
-		fmt.Fprintln(stderr, "lensir-study: interrupted; the points that are done are kept, and the next run continues")
+		fmt.Fprintln(stderr, "lensir-study: interrupted; what is done is kept, and the same command continues")
 		return exitInterrupted
 	case errors.As(err, &e):
 		if text := e.Error(); text != "" {
@@ -77,7 +70,7 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) (code int
 		}
 		return e.code
 	}
-	fmt.Fprintln(stderr, "lensir-study:", err)
+	fmt.Fprintf(stderr, "lensir-study: %v\n  %s --help says how it is used\n", err, c.CommandPath())
 	return exitUsage
 }
 
@@ -89,35 +82,29 @@ func command() *cobra.Command {
 formulas, and computes their derivatives: of the exact solution branch, and of what an iteration
 really computes, held against the bounds on the distance between the two.
 
-Exit codes: 0 fine, 1 internal error, 2 usage, 3 invalid study, 4 some points were refused,
-5 a bound or a declared constant was violated, 130 interrupted.`,
+Data goes to stdout, progress and messages to stderr.
+
+Exit codes:
+    0  fine
+    1  internal error
+    2  usage: the command cannot be carried out as it was given
+    3  a study, or a setting of --set, is invalid
+    4  some points ended in a failing status
+    5  a bound, a declared constant or a derivative was found to be wrong (wins over 4)
+  130  interrupted`,
+		Example: `  lensir-study run contraction          run a built-in study
+  lensir-study init my.toml             write a study to start from
+  lensir-study check my.toml            type it, and test its derivatives
+  lensir-study run my.toml              compute it, with tables and plots in results/my/`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.AddCommand(runCommand(), checkCommand(), showCommand(), initCommand(), listCommand(), plotCommand(), versionCommand())
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
+		text, _, _ := strings.Cut(err.Error(), ": strconv.")
+		return errors.New(text)
+	})
+	root.AddCommand(runCommand(), checkCommand(), showCommand(), initCommand(), listCommand(), plotCommand(), verifyCommand(), versionCommand())
 	return root
-}
-
-// open reads a study with its settings; an error is that of an invalid study.
-func open(arg string, settings []string) (*studies.Study, *studies.Model, error) {
-	s, err := studies.Open(arg)
-	if err == nil {
-		s, err = studies.Apply(s, settings)
-	}
-	var m *studies.Model
-	if err == nil {
-		m, err = studies.Compile(s)
-	}
-	if err != nil {
-		return nil, nil, &exit{exitInvalid, err}
-	}
-	return s, m, nil
-}
-
-// tool names this program.
-func tool() (results.Tool, error) {
-	digest, err := results.ToolDigest()
-	return results.Tool{Name: "lensir-study", Version: version(), Digest: digest}, err
 }

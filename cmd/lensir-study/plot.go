@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -13,7 +15,17 @@ func plotCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plot FOLDER...",
 		Short: "Draw the plots of output folders again, from their records",
-		Args:  cobra.MinimumNArgs(1),
+		Example: `  lensir-study plot results/contraction
+  lensir-study plot results/contraction --format pdf,png`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("no folder is named: give the output folder of a study, such as results/contraction")
+			}
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			var chosen []results.Format
 			for _, f := range formats {
@@ -32,10 +44,12 @@ func plotCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
+				fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", filepath.Join(dir, results.PlotsName), count(len(r.Figures()), "figure"))
 			}
 			return nil
 		},
 	}
-	c.Flags().StringSliceVar(&formats, "format", []string{"svg"}, "svg, png or pdf")
+	c.Flags().StringSliceVar(&formats, "format", []string{"svg"}, "`format` of the figures: svg, png or pdf")
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{"svg", "png", "pdf"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -35,16 +39,28 @@ func runCommand() *cobra.Command {
 
 The results of a study go to ./results/NAME/, or to the folder of --out (with several studies, to
 one folder each below it): records, tables, arrays and plots. A run that was interrupted continues
-where it stopped.`,
+where it stopped, and a point that is there already is not computed again.`,
 		Example: `  lensir-study run contraction
-  lensir-study run studies/kepler.toml --set e=0.3 --out /tmp/kepler`,
-		Args: cobra.MinimumNArgs(1),
+  lensir-study run my.toml other.toml --jobs 2
+  lensir-study run my.toml --set theta=0.5 --set implicit.tolerance=1e-10 --out trial
+  lensir-study run contraction --set 'sweep.grid.q={ linspace = [0.1, 0.9, 9] }'
+  lensir-study run contraction --json | head -1`,
+		Args:              someStudies,
+		ValidArgsFunction: completeStudy,
 		RunE: func(c *cobra.Command, args []string) error {
-			return runStudies(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args, f)
+			stderr := c.ErrOrStderr()
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			quiet := context.AfterFunc(ctx, func() {
+				stop() // a second signal has its usual effect
+				fmt.Fprintln(stderr, "lensir-study: finishing the points at work; a second interrupt stops at once")
+			})
+			defer quiet()
+			return runStudies(ctx, c.OutOrStdout(), stderr, args, f)
 		},
 	}
+	settingsFlag(c, &f.set)
 	flags := c.Flags()
-	flags.StringArrayVar(&f.set, "set", nil, "set a constant, a parameter or a setting: `key=value`")
 	flags.StringVar(&f.out, "out", "", "output `folder`")
 	flags.IntVar(&f.jobs, "jobs", 0, "points computed at once (0: one for each processor)")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the checks that draw at random")
@@ -61,13 +77,16 @@ type job struct {
 	model     *studies.Model
 }
 
-// runStudies checks every study before it runs the first, so that a mistake leaves nothing half-written.
-func runStudies(ctx context.Context, stdout, stderr io.Writer, args []string, f runFlags) error {
+// jobsOf opens every study before the first one runs, so that a mistake leaves nothing half-written.
+func jobsOf(args []string, f runFlags) ([]job, error) {
+	if f.jobs < 0 {
+		return nil, fmt.Errorf("--jobs %d: want a number of points, or 0 for one each processor", f.jobs)
+	}
 	var jobs []job
 	for _, arg := range args {
-		_, m, err := open(arg, f.set)
+		m, err := open(arg, f.set)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		j := job{studies.Stem(arg), filepath.Join("results", studies.Stem(arg)), m}
 		if f.out != "" {
@@ -75,12 +94,28 @@ func runStudies(ctx context.Context, stdout, stderr io.Writer, args []string, f 
 				j.dir = filepath.Join(f.out, j.name)
 			}
 		}
+		if exists(filepath.Join(j.dir, results.StudyName)) && !exists(filepath.Join(j.dir, results.ManifestName)) {
+			return nil, fmt.Errorf("%s has a %s of its own, which the results would overwrite: name another folder with --out", j.dir, results.StudyName)
+		}
 		for _, other := range jobs {
 			if other.dir == j.dir {
-				return fmt.Errorf("two studies would write to %s: run them apart, with --out", j.dir)
+				return nil, fmt.Errorf("two studies would write to %s: run them one by one, with --out", j.dir)
 			}
 		}
 		jobs = append(jobs, j)
+	}
+	return jobs, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+func runStudies(ctx context.Context, stdout, stderr io.Writer, args []string, f runFlags) error {
+	jobs, err := jobsOf(args, f)
+	if err != nil {
+		return err
 	}
 	worst := exitFine
 	for i, j := range jobs {
@@ -88,7 +123,7 @@ func runStudies(ctx context.Context, stdout, stderr io.Writer, args []string, f 
 			fmt.Fprintln(stdout)
 		}
 		if f.dryRun {
-			if err := dryRun(stdout, j, f); err != nil {
+			if err := dryRun(stdout, stderr, j, f); err != nil {
 				return err
 			}
 			continue
@@ -98,6 +133,9 @@ func runStudies(ctx context.Context, stdout, stderr io.Writer, args []string, f 
 			return err
 		}
 		worst = max(worst, code) // a violation (5) wins over a refusal (4)
+		if f.failFast && worst != exitFine {
+			break
+		}
 	}
 	if worst != exitFine {
 		return &exit{code: worst}
@@ -105,19 +143,58 @@ func runStudies(ctx context.Context, stdout, stderr io.Writer, args []string, f 
 	return nil
 }
 
-func dryRun(w io.Writer, j job, f runFlags) error {
+// A list of more than mostPoints points shows its first and its last.
+const mostPoints, firstPoints, lastPoints = 40, 20, 10
+
+// dryRun lists the points that a run would compute.
+func dryRun(stdout, stderr io.Writer, j job, f runFlags) error {
 	s := j.model.Study
-	for i := range s.Sweep.Len() {
-		p := s.Point(i)
-		fmt.Fprintf(w, "%s  %s", j.name, p.ID(results.RecordFormat, f.seed))
-		for k, axis := range s.Sweep.Axes {
-			fmt.Fprintf(w, "  %s = %s", axis.Name, results.FormatFloat(p.Swept[k]))
-		}
-		fmt.Fprintln(w)
+	n := s.Sweep.Len()
+	header := []string{"point"}
+	for _, axis := range s.Sweep.Axes {
+		header = append(header, " "+axis.Name)
 	}
+	rows := [][]string{header}
+	for i := 0; i < n; i++ {
+		if !f.json && n > mostPoints && i == firstPoints {
+			i = n - lastPoints
+			rows = append(rows, []string{fmt.Sprintf("… %d points more …", i-firstPoints)})
+		}
+		p := s.Point(i)
+		id := p.ID(results.RecordFormat, f.seed)
+		if f.json {
+			if err := pointJSON(stdout, j.name, id, s.Sweep.Axes, p.Swept); err != nil {
+				return err
+			}
+			continue
+		}
+		row := []string{id}
+		for _, x := range p.Swept {
+			row = append(row, results.FormatFloat(x))
+		}
+		rows = append(rows, row)
+	}
+	if !f.json {
+		fmt.Fprintln(stdout, cmp.Or(s.Title, j.name))
+		printAligned(stdout, rows)
+	}
+	fmt.Fprintf(stderr, "%s: %s for %s; nothing computed\n", j.name, count(n, "point"), j.dir)
 	return nil
 }
 
+func pointJSON(w io.Writer, study, id string, axes []studies.Axis, values []float64) error {
+	fields := results.Fields{{Column: "study", Value: results.Text(study)}, {Column: "point", Value: results.Text(id)}}
+	for k, axis := range axes {
+		fields = append(fields, results.Field{Column: axis.Name, Value: results.Float(values[k])})
+	}
+	line, err := fields.MarshalJSON()
+	if err == nil {
+		_, err = fmt.Fprintf(w, "%s\n", line)
+	}
+	return err
+}
+
+// runJob runs a study, prints its tables and returns the exit code that it alone would have.
 func runJob(ctx context.Context, stdout, stderr io.Writer, j job, f runFlags) (int, error) {
 	t, err := tool()
 	if err != nil {
@@ -134,26 +211,25 @@ func runJob(ctx context.Context, stdout, stderr io.Writer, j job, f runFlags) (i
 		if printing := printRun(stdout, s.Run, f.json); err == nil {
 			err = printing
 		}
+		printWarnings(stderr, j.name, s.Warnings)
+		fmt.Fprintf(stderr, "%s: %s computed", j.name, count(s.Computed, "point"))
+		if s.Reused > 0 {
+			fmt.Fprintf(stderr, ", %d found from before", s.Reused)
+		}
+		if n := s.Run.Missing(); n > 0 {
+			fmt.Fprintf(stderr, ", %d not", n)
+		}
+		fmt.Fprintf(stderr, "; results in %s\n", j.dir)
 	}
+	var path *fs.PathError
+	var link *os.LinkError
 	switch {
 	case errors.Is(err, context.Canceled):
 		return 0, err
+	case errors.As(err, &path), errors.As(err, &link):
+		return 0, &exit{exitUsage, fmt.Errorf("%s: the results cannot be written: %w", j.name, err)}
 	case err != nil:
-		var path *os.PathError
-		if errors.As(err, &path) {
-			return 0, &exit{exitRefused, fmt.Errorf("%s: cannot write the results: %w", j.name, err)}
-		}
 		return 0, &exit{exitInternal, fmt.Errorf("%s: %w", j.name, err)}
-	}
-	for _, w := range s.Warnings {
-		fmt.Fprintf(stderr, "%s: warning: %s\n", j.name, w)
-	}
-	fmt.Fprintf(stderr, "%s: %s computed", j.name, count(s.Computed, "point"))
-	if s.Reused > 0 {
-		fmt.Fprintf(stderr, ", %d found from before", s.Reused)
-	}
-	fmt.Fprintf(stderr, "; results in %s\n", j.dir)
-	switch {
 	case s.Violated > 0:
 		return exitViolated, nil
 	case s.Refused+s.Unexpected > 0:
@@ -162,11 +238,17 @@ func runJob(ctx context.Context, stdout, stderr io.Writer, j job, f runFlags) (i
 	return exitFine, nil
 }
 
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
+// mostWarnings is how many warnings of a run are printed; the tables have every finding.
+const mostWarnings = 5
+
+func printWarnings(w io.Writer, name string, warnings []string) {
+	for i, text := range warnings {
+		if i == mostWarnings {
+			fmt.Fprintf(w, "%s: … and %s more\n", name, count(len(warnings)-i, "warning"))
+			break
+		}
+		fmt.Fprintf(w, "%s: warning: %s\n", name, text)
 	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // printRun prints the tables of a run, as wide as the terminal.
@@ -181,4 +263,10 @@ func printRun(w io.Writer, r *results.Run, asJSON bool) error {
 		}
 	}
 	return r.Print(w, width)
+}
+
+// tool names this program.
+func tool() (results.Tool, error) {
+	digest, err := results.ToolDigest()
+	return results.Tool{Name: "lensir-study", Version: version(), Digest: digest}, err
 }

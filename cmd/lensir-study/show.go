@@ -3,6 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,29 +18,80 @@ func showCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show STUDY",
 		Short: "Print a study as programs: each with its JVP, its linear part with residuals, and its adjoint",
-		Args:  cobra.ExactArgs(1),
+		Long: `Print a study as programs: start, equations, objectives and declared constants. With each come
+
+  its JVP          values and derivatives in one direction, by forward mode
+  its linear part  what of the JVP depends on the direction; the residuals, which are values that
+                   it still reads, stand before the semicolon
+  its adjoint      the transpose of the linear part: one run gives a gradient
+
+Long literals are cut short.`,
+		Example: `  lensir-study show contraction
+  lensir-study show my.toml | less`,
+		Args:              oneStudy,
+		ValidArgsFunction: completeStudy,
 		RunE: func(c *cobra.Command, args []string) error {
-			_, m, err := open(args[0], set)
+			m, err := open(args[0], set)
 			if err != nil {
 				return err
 			}
-			show(c.OutOrStdout(), m)
-			return nil
+			return show(c.OutOrStdout(), m)
 		},
 	}
-	c.Flags().StringArrayVar(&set, "set", nil, "set a constant, a parameter or a setting: `key=value`")
+	settingsFlag(c, &set)
 	return c
 }
 
-func show(w io.Writer, m *studies.Model) {
-	for _, p := range m.Programs() {
-		fmt.Fprintf(w, "# %s: %s\n%v\n", p.Name, count(len(p.Nodes), "operation"), p)
+func show(w io.Writer, m *studies.Model) error {
+	for i, p := range m.Programs() {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
 		wrt := m.Differentiated(p)
-		jvp := graph.JVP(p, wrt)
 		l := graph.Linearize(p, wrt)
-		adjoint := graph.Transpose(l.Linear)
-		fmt.Fprintf(w, "# its JVP: %s\n%v\n", count(len(jvp.Nodes), "operation"), jvp)
-		fmt.Fprintf(w, "# its linear part: %s, %s before the semicolon\n%v\n", count(len(l.Linear.Nodes), "operation"), count(l.Residuals, "residual"), l.Linear)
-		fmt.Fprintf(w, "# its adjoint: %s\n%v\n", count(len(adjoint.Nodes), "operation"), adjoint)
+		showProgram(w, p.Name, p)
+		showProgram(w, "its JVP", graph.JVP(p, wrt))
+		showProgram(w, fmt.Sprintf("its linear part, with %s", count(l.Residuals, "residual")), l.Linear)
+		showProgram(w, "its adjoint", graph.Transpose(l.Linear))
 	}
+	return nil
+}
+
+func showProgram(w io.Writer, title string, p *graph.Program) {
+	fmt.Fprintf(w, "# %s: %s\n%s", title, operations(p), shortLiterals(p.String()))
+}
+
+// operations counts a program's operations by kind, the most frequent first.
+func operations(p *graph.Program) string {
+	n := map[string]int{}
+	var kinds []string
+	for i := range p.Nodes {
+		name := p.Nodes[i].Op.Name
+		if n[name]++; n[name] == 1 {
+			kinds = append(kinds, name)
+		}
+	}
+	slices.SortStableFunc(kinds, func(a, b string) int { return n[b] - n[a] })
+	for i, name := range kinds {
+		kinds[i] = fmt.Sprintf("%d %s", n[name], name)
+	}
+	if len(kinds) == 0 {
+		return "no operation"
+	}
+	return fmt.Sprintf("%s (%s)", count(len(p.Nodes), "operation"), strings.Join(kinds, ", "))
+}
+
+var literal = regexp.MustCompile(`(= literal |=)\[([^\]]*)\]`)
+
+// shortLiterals shows the first entries of lists that are longer than a line.
+func shortLiterals(text string) string {
+	const most, first = 12, 6
+	return literal.ReplaceAllStringFunc(text, func(s string) string {
+		head, list, _ := strings.Cut(s, "[")
+		entries := strings.Fields(strings.TrimSuffix(list, "]"))
+		if len(entries) <= most {
+			return s
+		}
+		return fmt.Sprintf("%s[%s … %d more]", head, strings.Join(entries[:first], " "), len(entries)-first)
+	})
 }

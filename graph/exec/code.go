@@ -201,5 +201,6 @@ type arrayPlace struct {
 	number       int32
 	view, source int32
 	isInt        bool
+	isBool       bool // an input that must hold 0 and 1 only
 	spread       bool // the source has no lanes, the output has
 }

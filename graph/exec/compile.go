@@ -338,7 +338,7 @@ func (lo *lowering) placeInputs() {
 	for i := range lo.p.Inputs {
 		f := &lo.vals[i]
 		c.inputs = append(c.inputs, f.size(f.laned))
-		place := arrayPlace{number: int32(i), view: noOperand}
+		place := arrayPlace{number: int32(i), view: noOperand, isBool: lo.p.Inputs[i].Type.DType == graph.Bool}
 		switch {
 		case f.scalarFloat():
 			// One that nothing reads has a register too, to be looked at.

@@ -38,12 +38,13 @@ func Compile(p *graph.Program, o Options) (*Exec, error) {
 		return nil, fmt.Errorf("compile %s: tile %d and block %d must not be negative", p.Name, o.Tile, o.Block)
 	}
 	e := &Exec{p: p, options: o}
+	written := graph.Expand(p) // composites are for derivatives: what runs is their programs
 	var err error
-	if e.plain, err = compile(p, false, o.Tile); err != nil {
+	if e.plain, err = compile(written, false, o.Tile); err != nil {
 		return nil, fmt.Errorf("compile %s: %w", p.Name, err)
 	}
 	if p.IsLinear() {
-		if e.lanes, err = compile(p, true, o.Tile); err != nil {
+		if e.lanes, err = compile(written, true, o.Tile); err != nil {
 			return nil, fmt.Errorf("compile %s: %w", p.Name, err)
 		}
 	}

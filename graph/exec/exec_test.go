@@ -14,6 +14,7 @@ import (
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/graph/exec"
 	"github.com/lensir/lensir-study/graph/op"
+	"github.com/lensir/lensir-study/graph/randprog"
 )
 
 // programs is the number of random programs of a test: short, or the environment variable EXEC_PROGRAMS. 10⁵ take
@@ -129,7 +130,7 @@ func equalsReference(t *testing.T) {
 	for seed := range total {
 		r := rand.New(rand.NewPCG(uint64(seed), 1))
 		wild := seed%2 == 1
-		p := randomProgram(r, 1+r.IntN(25), wild)
+		p := draw(r, 1+r.IntN(25), wild)
 		if r.IntN(2) == 0 {
 			p = derive(r, p)
 		}
@@ -140,7 +141,10 @@ func equalsReference(t *testing.T) {
 		}
 		ws := e.NewWorkspace()
 		for range 3 {
-			inputs := randomInputs(r, p, wild)
+			inputs := randprog.Inputs(r, p)
+			if wild {
+				inputs = randprog.WildInputs(r, p)
+			}
 			if wild && r.IntN(4) == 0 {
 				spoilInputs(r, inputs)
 			}
@@ -157,6 +161,14 @@ func equalsReference(t *testing.T) {
 		t.Errorf("only %d of %d runs were refused", failures, 3*total)
 	}
 	t.Logf("%d programs, %d of %d runs refused", total, failures, 3*total)
+}
+
+// draw returns a program of package randprog, whose shapes are small, or of this one, whose are not.
+func draw(r *rand.Rand, ops int, wild bool) *graph.Program {
+	if r.IntN(2) == 0 {
+		return randprog.Program(r, randprog.Settings{Ops: ops, Wild: wild})
+	}
+	return randomProgram(r, ops, wild)
 }
 
 // spoilInputs puts one infinity or NaN into the inputs.
@@ -211,7 +223,7 @@ func lanesEqualReference(t *testing.T) {
 	refused, total := 0, programs(t, 500)
 	for seed := range total {
 		r := rand.New(rand.NewPCG(uint64(seed), 2))
-		p := randomProgram(r, 1+r.IntN(20), seed%4 == 3)
+		p := draw(r, 1+r.IntN(20), seed%4 == 3)
 		var wrt []int
 		for i := range p.Inputs {
 			wrt = append(wrt, i)
@@ -220,7 +232,7 @@ func lanesEqualReference(t *testing.T) {
 			continue
 		}
 		l := graph.Linearize(p, wrt)
-		x := randomInputs(r, p, false)
+		x := randprog.Inputs(r, p)
 		y, err := graph.Eval(l.Primal, x...)
 		if err != nil {
 			continue
@@ -321,7 +333,7 @@ func TestGoroutines(t *testing.T) {
 		r := rand.New(rand.NewPCG(uint64(workers), 3))
 		for range 20 {
 			p := randomProgram(r, 20, false)
-			inputs := randomInputs(r, p, false)
+			inputs := randprog.Inputs(r, p)
 			want, err := graph.Eval(p, inputs...)
 			if err != nil {
 				continue
@@ -402,7 +414,7 @@ func TestNoAllocation(t *testing.T) {
 	for seed := range 300 {
 		r := rand.New(rand.NewPCG(uint64(seed), 4))
 		p := randomProgram(r, 20, false)
-		inputs := randomInputs(r, p, false)
+		inputs := randprog.Inputs(r, p)
 		if _, err := graph.Eval(p, inputs...); err == nil {
 			plain(fmt.Sprint("seed ", seed), p, buffersOf(inputs))
 		}
@@ -453,4 +465,31 @@ func TestOutputIsInput(t *testing.T) {
 	if buffer.F[2] != 3 || negative.F[2] != -3 {
 		t.Error(buffer, negative)
 	}
+}
+
+// A composite operation runs as its program, and fails as a composite.
+func TestComposite(t *testing.T) {
+	b := graph.NewBuilder("rounded")
+	x := b.Input("x", graph.F64(4))
+	y := b.Emit(op.StraightThroughRound(graph.F64(4)), nil, b.Emit(op.Mul, nil, x, x))
+	p := b.Build(b.Emit(op.Exp, nil, y))
+	for _, q := range []*graph.Program{p, graph.JVP(p, []int{0}), graph.VJP(p, []int{0})} {
+		e := mustCompile(t, q)
+		ws := e.NewWorkspace()
+		for _, scale := range []float64{1, 3, 40, 1e200} {
+			inputs := randprog.Inputs(randprog.Rand(1), q)
+			for i := range inputs[0].F {
+				inputs[0].F[i] *= scale
+			}
+			sameRun(t, e, ws, inputs)
+		}
+	}
+}
+
+// A boolean input other than 0 and 1 is an error, as in graph.Eval.
+func TestBooleanInputs(t *testing.T) {
+	b := graph.NewBuilder("not")
+	e := mustCompile(t, b.Build(b.Emit(op.Not, nil, b.Input("x", graph.Type{DType: graph.Bool, Shape: graph.Shape{2}}))))
+	err := e.Run(e.NewWorkspace(), []exec.Buffer{exec.Ints(1, 2)}, []exec.Buffer{exec.Ints(0, 0)})
+	wantError(t, err, "not: input x: 2 is no boolean")
 }

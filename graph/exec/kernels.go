@@ -7,8 +7,7 @@ import (
 	"github.com/lensir/lensir-study/graph/op"
 )
 
-// opcode is the kernel of an elementwise operation. The codes up to lastFused exist as scalar
-// instructions too, where trees of the first three are single ones.
+// opcode is the kernel of an elementwise operation. Trees of the first three are single instructions.
 type opcode uint8
 
 const (
@@ -17,7 +16,11 @@ const (
 	kSub
 	kDiv
 	kNeg
-	kUnary  // op.Unary(a)
+	kUnary // op.Unary(a)
+	kExp   // op.Unary(a) too, with kernels for vectors
+	kTanh
+	kSech2
+	kLogistic
 	kBinary // op.Binary(a, b)
 	kPowInt
 	kClamp
@@ -48,7 +51,7 @@ const (
 )
 
 var opcodeNames = [...]string{
-	kAdd: "add", kMul: "mul", kSub: "sub", kDiv: "div", kNeg: "neg", kUnary: "unary", kBinary: "binary", kPowInt: "powi",
+	kAdd: "add", kMul: "mul", kSub: "sub", kDiv: "div", kNeg: "neg", kUnary: "unary", kExp: "exp", kTanh: "tanh", kSech2: "sech2", kLogistic: "logistic", kBinary: "binary", kPowInt: "powi",
 	kClamp: "clamp", kLess: "less", kLessEqual: "less_equal", kEqual: "equal", kLessInt: "less_i64", kLessEqualInt: "less_equal_i64",
 	kEqualInt: "equal_i64", kAnd: "and", kOr: "or", kNot: "not", kSelect: "select", kSelectInt: "select_i64", kAddInt: "add_i64",
 	kSubInt: "sub_i64", kMulInt: "mul_i64", kNegInt: "neg_i64", kConvert: "convert", kSpread: "spread", kSpreadInt: "spread_i64",
@@ -104,6 +107,16 @@ func elementwise(n *graph.Node, in []graph.Type) (opcode, bool) {
 		k, _ := pick(kSpread, kSpreadInt)
 		return k, ok
 	}
+	switch n.Op {
+	case op.Exp:
+		return kExp, true
+	case op.Tanh:
+		return kTanh, true
+	case op.Sech2:
+		return kSech2, true
+	case op.Logistic:
+		return kLogistic, true
+	}
 	if float && n.Op.Unary != nil {
 		return kUnary, true
 	}
@@ -149,7 +162,7 @@ func check(n *graph.Node, in []graph.Type) (opcode, bool) {
 		return kCheckZero, differentiated
 	case op.Asin, op.Acos:
 		return kCheckUnit, differentiated
-	case op.Pow, op.Hypot:
+	case op.Pow, op.Hypot, op.Round:
 		return kCheck, differentiated
 	case op.Abs, op.Sign:
 		return kCheckZero, differentiated
@@ -175,7 +188,7 @@ func createsNonFinite(n *graph.Node) bool {
 		return false
 	}
 	switch n.Op {
-	case op.Abs, op.Sign, op.Min, op.Max, op.Clamp, op.Sqrt, op.Gather, op.Convert:
+	case op.Abs, op.Sign, op.Min, op.Max, op.Clamp, op.Round, op.Sqrt, op.Gather, op.Convert:
 		return n.Op == op.Sqrt
 	}
 	return true

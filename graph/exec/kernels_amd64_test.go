@@ -4,6 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/graph/op"
 )
 
 // levels runs a test at every level of kernels that the machine has.
@@ -130,6 +133,30 @@ func TestVectorBits(t *testing.T) {
 						t.Fatalf("%v at entry %d of %d raises the flag", x, k, n)
 					}
 					a[k] = old
+				}
+			}
+		}
+	})
+}
+
+// The vector kernels of elementary functions equal the functions of package op in every bit, in every region of
+// their formulas.
+func TestElementaryBits(t *testing.T) {
+	levels(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(8, 9))
+		x := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 0.625, -0.625, math.Nextafter(0.625, 0),
+			709.782712893384, 709.7827128933841, 710, 711, -708.4, -745.13, -745.14, -746, -747, 1e-310, 5e-324, math.MaxFloat64, -math.MaxFloat64}
+		for range 20_000 {
+			x = append(x, 1600*r.Float64()-800, 2*r.NormFloat64(), math.Exp2(60*r.Float64()-50), -math.Exp2(60*r.Float64()-50))
+		}
+		have := make([]float64, len(x))
+		for code, o := range map[opcode]*graph.Op{kExp: op.Exp, kTanh: op.Tanh, kSech2: op.Sech2, kLogistic: op.Logistic} {
+			for first := range 9 { // tails of every length
+				elementary(code, o.Unary, have[first:], x[first:])
+				for i := first; i < len(x); i++ {
+					if want := o.Unary(x[i]); math.Float64bits(have[i]) != math.Float64bits(want) && !(math.IsNaN(want) && math.IsNaN(have[i])) {
+						t.Fatalf("%s of %v: want %v, have %v", o.Name, x[i], want, have[i])
+					}
 				}
 			}
 		}

@@ -265,7 +265,7 @@ func (lo *lowering) selectSingle(v graph.Value) pending {
 		q.code = scalarDiv
 	case code == kNeg:
 		q.code = scalarNeg
-	case code == kUnary, code == kBinary:
+	case code >= kUnary && code <= kBinary:
 		q.code = scalarUnary
 		if code == kBinary {
 			q.code = scalarBinary

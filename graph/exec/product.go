@@ -82,7 +82,7 @@ func gemm(pack []float64, m, n, k int, a []float64, ai, ak int, b []float64, bk,
 						panel, step = b[k0*bk+j:], bk
 					}
 					if j+width <= n {
-						tiles(rows, inner, a[i*ai+k0*ak:], ai, ak, panel, step, c[i*ldc+j:], ldc, k0 > 0)
+						tiles(rows, inner, false, a[i*ai+k0*ak:], ai, ak, panel, step, c[i*ldc+j:], ldc, k0 > 0)
 					} else {
 						edge(rows, n-j, width, inner, a[i*ai+k0*ak:], ai, ak, panel, c[i*ldc+j:], ldc, k0 > 0)
 					}
@@ -137,9 +137,9 @@ func packPanel(pack []float64, inner, width int, b []float64, bk, bj, columns in
 }
 
 // tiles computes the rows of one panel.
-func tiles(rows, inner int, a []float64, ai, ak int, b []float64, bk int, c []float64, ldc int, accumulate bool) {
+func tiles(rows, inner int, half bool, a []float64, ai, ak int, b []float64, bk int, c []float64, ldc int, accumulate bool) {
 	for done := 0; done < rows; {
-		done += tile(rows-done, inner, a[done*ai:], ai, ak, b, bk, c[done*ldc:], ldc, accumulate)
+		done += tile(rows-done, inner, half, a[done*ai:], ai, ak, b, bk, c[done*ldc:], ldc, accumulate)
 	}
 }
 
@@ -149,7 +149,7 @@ func edge(rows, columns, width, inner int, a []float64, ai, ak int, b []float64,
 	for i := range rows {
 		copy(wide[i*width:], c[i*ldc:i*ldc+columns])
 	}
-	tiles(rows, inner, a, ai, ak, b, width, wide[:], width, accumulate)
+	tiles(rows, inner, 2*columns <= width, a, ai, ak, b, width, wide[:], width, accumulate)
 	for i := range rows {
 		copy(c[i*ldc:i*ldc+columns], wide[i*width:])
 	}

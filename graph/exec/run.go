@@ -92,10 +92,9 @@ func (t *tileOp) run(ws *Workspace, lo, hi int) {
 	case kNeg:
 		neg(ws.floats(t.d, lo, hi), ws.floats(t.a, lo, hi))
 	case kUnary:
-		f, d, a := t.node.Op.Unary, ws.floats(t.d, lo, hi), ws.floats(t.a, lo, hi)
-		for i, x := range a {
-			d[i] = f(x)
-		}
+		elementaryGo(t.node.Op.Unary, ws.floats(t.d, lo, hi), ws.floats(t.a, lo, hi))
+	case kExp, kTanh, kSech2, kLogistic:
+		elementary(t.code, t.node.Op.Unary, ws.floats(t.d, lo, hi), ws.floats(t.a, lo, hi))
 	case kBinary:
 		f, d, a, b := t.node.Op.Binary, ws.floats(t.d, lo, hi), ws.floats(t.a, lo, hi), ws.floats(t.b, lo, hi)
 		for i, x := range a {

@@ -70,3 +70,10 @@ func sumRowGo(x []float64) float64 {
 	}
 	return combine(&part)
 }
+
+func elementaryGo(f func(float64) float64, d, a []float64) {
+	d = d[:len(a)]
+	for i, x := range a {
+		d[i] = f(x)
+	}
+}

@@ -184,25 +184,46 @@ func sumRow(x []float64) float64 {
 }
 
 //go:noescape
-func tile1AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+func tile1x1AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
 
 //go:noescape
-func tile2AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+func tile1x2AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
 
 //go:noescape
-func tile4AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+func tile2x1AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
 
 //go:noescape
-func tile1AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+func tile2x2AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
 
 //go:noescape
-func tile2AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+func tile4x1AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
 
 //go:noescape
-func tile4AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+func tile4x2AVX2(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
 
 //go:noescape
-func tile8AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+func tile1x1AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+
+//go:noescape
+func tile1x2AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+
+//go:noescape
+func tile2x1AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+
+//go:noescape
+func tile2x2AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+
+//go:noescape
+func tile4x1AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+
+//go:noescape
+func tile4x2AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+
+//go:noescape
+func tile8x1AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
+
+//go:noescape
+func tile8x2AVX512(k int, a *float64, ai, ak uintptr, b *float64, bk uintptr, c *float64, ldc uintptr, load bool)
 
 // panelWidth is the number of columns of a tile of a matrix product; 0: there are no tiles.
 func panelWidth() int { return [...]int{0, 8, 16}[level] }
@@ -210,31 +231,101 @@ func panelWidth() int { return [...]int{0, 8, 16}[level] }
 // tileHeight is the most rows of a tile.
 func tileHeight() int { return [...]int{1, 4, 8}[level] }
 
-// tile computes up to rows rows of a panel and returns how many.
-func tile(rows, k int, a []float64, ai, ak int, b []float64, bk int, c []float64, ldc int, accumulate bool) int {
+// tile computes up to rows rows of a panel, or of the first half of its columns, and returns how many.
+func tile(rows, k int, half bool, a []float64, ai, ak int, b []float64, bk int, c []float64, ldc int, accumulate bool) int {
+	x, y, z := &a[0], &b[0], &c[0]
 	si, sk, tk, sc := uintptr(8*ai), uintptr(8*ak), uintptr(8*bk), uintptr(8*ldc)
-	switch {
-	case level == 2 && rows >= 8:
-		tile8AVX512(k, &a[0], si, sk, &b[0], tk, &c[0], sc, accumulate)
-		return 8
-	case level == 2 && rows >= 4:
-		tile4AVX512(k, &a[0], si, sk, &b[0], tk, &c[0], sc, accumulate)
-		return 4
-	case level == 2 && rows >= 2:
-		tile2AVX512(k, &a[0], si, sk, &b[0], tk, &c[0], sc, accumulate)
-		return 2
-	case level == 2:
-		tile1AVX512(k, &a[0], si, sk, &b[0], tk, &c[0], sc, accumulate)
-	case rows >= 4:
-		tile4AVX2(k, &a[0], si, sk, &b[0], tk, &c[0], sc, accumulate)
-		return 4
-	case rows >= 2:
-		tile2AVX2(k, &a[0], si, sk, &b[0], tk, &c[0], sc, accumulate)
-		return 2
-	default:
-		tile1AVX2(k, &a[0], si, sk, &b[0], tk, &c[0], sc, accumulate)
+	kind := 0
+	for kind < level+1 && rows >= 2<<kind { // 1, 2, 4 rows, and 8 of AVX-512
+		kind++
 	}
-	return 1
+	code := 8*(level-1) + 2*kind
+	if half {
+		code++
+	}
+	switch code {
+	case 0:
+		tile1x2AVX2(k, x, si, sk, y, tk, z, sc, accumulate)
+	case 1:
+		tile1x1AVX2(k, x, si, sk, y, tk, z, sc, accumulate)
+	case 2:
+		tile2x2AVX2(k, x, si, sk, y, tk, z, sc, accumulate)
+	case 3:
+		tile2x1AVX2(k, x, si, sk, y, tk, z, sc, accumulate)
+	case 4:
+		tile4x2AVX2(k, x, si, sk, y, tk, z, sc, accumulate)
+	case 5:
+		tile4x1AVX2(k, x, si, sk, y, tk, z, sc, accumulate)
+	case 8:
+		tile1x2AVX512(k, x, si, sk, y, tk, z, sc, accumulate)
+	case 9:
+		tile1x1AVX512(k, x, si, sk, y, tk, z, sc, accumulate)
+	case 10:
+		tile2x2AVX512(k, x, si, sk, y, tk, z, sc, accumulate)
+	case 11:
+		tile2x1AVX512(k, x, si, sk, y, tk, z, sc, accumulate)
+	case 12:
+		tile4x2AVX512(k, x, si, sk, y, tk, z, sc, accumulate)
+	case 13:
+		tile4x1AVX512(k, x, si, sk, y, tk, z, sc, accumulate)
+	case 14:
+		tile8x2AVX512(k, x, si, sk, y, tk, z, sc, accumulate)
+	case 15:
+		tile8x1AVX512(k, x, si, sk, y, tk, z, sc, accumulate)
+	}
+	return 1 << kind
+}
+
+//go:noescape
+func expAVX2(d, a *float64, n int)
+
+//go:noescape
+func tanhAVX2(d, a *float64, n int)
+
+//go:noescape
+func sech2AVX2(d, a *float64, n int)
+
+//go:noescape
+func logisticAVX2(d, a *float64, n int)
+
+//go:noescape
+func expAVX512(d, a *float64, n int)
+
+//go:noescape
+func tanhAVX512(d, a *float64, n int)
+
+//go:noescape
+func sech2AVX512(d, a *float64, n int)
+
+//go:noescape
+func logisticAVX512(d, a *float64, n int)
+
+// elementary computes op.Unary of each entry.
+func elementary(code opcode, f func(float64) float64, d, a []float64) {
+	done := 0
+	if lanes := [...]int{0, 4, 8}[level]; lanes > 0 && len(a) >= lanes {
+		done = len(a) / lanes * lanes
+		d, a := &d[:len(a)][0], &a[0]
+		switch {
+		case code == kExp && level == 2:
+			expAVX512(d, a, done)
+		case code == kExp:
+			expAVX2(d, a, done)
+		case code == kTanh && level == 2:
+			tanhAVX512(d, a, done)
+		case code == kTanh:
+			tanhAVX2(d, a, done)
+		case code == kSech2 && level == 2:
+			sech2AVX512(d, a, done)
+		case code == kSech2:
+			sech2AVX2(d, a, done)
+		case code == kLogistic && level == 2:
+			logisticAVX512(d, a, done)
+		case code == kLogistic:
+			logisticAVX2(d, a, done)
+		}
+	}
+	elementaryGo(f, d[done:], a[done:])
 }
 
 //go:noescape

@@ -20,9 +20,11 @@ func panelWidth() int { return 0 }
 
 func tileHeight() int { return 1 }
 
-func tile(rows, k int, a []float64, ai, ak int, b []float64, bk int, c []float64, ldc int, accumulate bool) int {
+func tile(rows, k int, half bool, a []float64, ai, ak int, b []float64, bk int, c []float64, ldc int, accumulate bool) int {
 	panic("exec: there are no tiles on this machine")
 }
+
+func elementary(_ opcode, f func(float64) float64, d, a []float64) { elementaryGo(f, d, a) }
 
 func dotRows(sums *[16]float64, rows int, a []float64, ai int, x []float64) (done, columns int) {
 	return 0, 0

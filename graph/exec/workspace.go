@@ -238,6 +238,11 @@ func (c *code) bind(ws *Workspace, in, out []Buffer) error {
 		if p.view >= 0 {
 			ws.f[p.view], ws.i[p.view] = b.F, b.I
 		}
+		if p.isBool {
+			for _, x := range b.I {
+				ws.raise(x&^1 != 0)
+			}
+		}
 	}
 	for k := range c.arrayOutputs {
 		p := &c.arrayOutputs[k]

@@ -57,7 +57,7 @@ func init() {
 		define(o, graph.Op{Name: name, Arity: 1, Infer: graph.ElementwiseInfer, Domain: "everywhere", Safe: []float64{0},
 			Total: total, Unary: f, JVP: jvp})
 	}
-	everywhere(Exp, "exp", false, math.Exp, scaled(func(s *site) value { return s.Y }))
+	everywhere(Exp, "exp", false, exp, scaled(func(s *site) value { return s.Y }))
 	everywhere(Expm1, "expm1", false, math.Expm1, scaled(func(s *site) value { return call(s, Exp, s.X[0]) }))
 	everywhere(Sin, "sin", true, math.Sin, scaled(func(s *site) value { return call(s, Cos, s.X[0]) }))
 	everywhere(Cos, "cos", true, math.Cos, scaled(func(s *site) value { return neg(s, call(s, Sin, s.X[0])) }))
@@ -70,7 +70,7 @@ func init() {
 	})
 	everywhere(Sinh, "sinh", false, math.Sinh, scaled(func(s *site) value { return call(s, Cosh, s.X[0]) }))
 	everywhere(Cosh, "cosh", false, math.Cosh, scaled(func(s *site) value { return call(s, Sinh, s.X[0]) }))
-	everywhere(Tanh, "tanh", true, math.Tanh, scaled(func(s *site) value { return call(s, Sech2, s.X[0]) }))
+	everywhere(Tanh, "tanh", true, tanh, scaled(func(s *site) value { return call(s, Sech2, s.X[0]) }))
 	everywhere(Sech2, "sech2", true, sech2, scaled(func(s *site) value {
 		return mul(s, full(s, -2), mul(s, call(s, Tanh, s.X[0]), s.Y))
 	}))
@@ -188,39 +188,4 @@ func defineArcs() {
 			return s.Accumulate(left, right)
 		},
 	})
-}
-
-// log scales subnormal numbers first, which the assembly of math.Log on amd64 takes for 2^−1023.
-func log(x float64) float64 {
-	if x < 0x1p-1022 {
-		return math.Log(x*0x1p54) - 54*math.Ln2
-	}
-	return math.Log(x)
-}
-
-func sech2(x float64) float64 {
-	e := math.Exp(-2 * math.Abs(x))
-	return 4 * e / ((1 + e) * (1 + e))
-}
-
-func logistic(x float64) float64 {
-	if x >= 0 {
-		return 1 / (1 + math.Exp(-x))
-	}
-	e := math.Exp(x)
-	return e / (1 + e)
-}
-
-func softplus(x float64) float64 {
-	return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x)))
-}
-
-// gaussian carries the rounding error of x² along, which e^(−x²) would magnify by x².
-func gaussian(x float64) float64 {
-	square := x * x
-	if math.IsInf(square, 1) {
-		return 0
-	}
-	g := math.Exp(-square)
-	return g - float64(g*math.FMA(x, x, -square))
 }
