@@ -7,6 +7,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,6 +117,63 @@ func TestBadChains(t *testing.T) {
 		fmt.Fprintf(&out, "-- %s --\n%s\n", bad.name, err)
 	}
 	golden(t, "bad_chains.txt", out.String())
+}
+
+// TestMain lets the test binary measure sweeps in processes of their own.
+func TestMain(m *testing.M) {
+	if asked, code := ServeSweep(os.Stdin, os.Stdout, os.Stderr); asked {
+		os.Exit(code)
+	}
+	os.Exit(m.Run())
+}
+
+// A sweep in a fresh process takes the memory that its logical bytes say: a state of 200,000 entries, ten slots.
+func TestResidentMemory(t *testing.T) {
+	if _, err := resident("VmHWM:"); err != nil {
+		t.Skip(err)
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		t.Skip("the race detector takes memory of its own")
+	}
+	s := readText(t, `kind = "chain"
+[parameters]
+a = 0.01
+[state]
+x = { start = "a * ones(200000)" }
+[chain]
+steps = 60
+[next]
+x = "x - a * x^2"
+[objective]
+J = "sum(x)"
+[schedule]
+slots = 10
+repetitions = 1
+`)
+	solver := newSolver(t, s)
+	var err error
+	if solver.chain.executable, err = os.Executable(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := solver.Solve(t.Context(), s.Point(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range out.Record.Rows(results.Measurements) {
+		if row.Fields.Get("kind") != results.Text(measuredRun) {
+			continue
+		}
+		rise, logical := number(t, row, "resident_bytes"), number(t, row, "logical_bytes")
+		t.Logf("logical %.1f MB, resident set +%.1f MB", logical/1e6, rise/1e6)
+		if counted := number(t, out.Record.Rows(results.Schedules)[0], "peak_bytes"); counted != logical {
+			t.Errorf("%v logical bytes in the process, %v in the run", logical, counted)
+		}
+		if rise > 1.05*logical+10e6 || rise < logical/2 {
+			t.Errorf("the resident set rises by %v bytes, the logical bytes are %v", rise, logical)
+		}
+		return
+	}
+	t.Error("no run was measured")
 }
 
 // solveText computes a point of a chain given as text.

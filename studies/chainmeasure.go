@@ -63,6 +63,18 @@ func (c *chainPoint) measure(ctx context.Context, out *Outcome, value float64, f
 		putTrial(&row.Fields, t.method, c.steps, t.slots, s.Limits())
 		row.Fields.Set("predicted_s", results.Float(s.Predict().Time(costs)))
 		putTimes(&row.Fields, times, heap)
+		if c.executable != "" {
+			use, err := c.job(t).measureIn(ctx, c.executable)
+			switch {
+			case ctx.Err() != nil:
+				return context.Cause(ctx)
+			case err != nil: // a machine that does not tell its memory is no reason to lose the run
+				row.Reason = err.Error()
+			default:
+				row.Fields.Set("resident_bytes", results.Int(use.Resident))
+				row.Fields.Set("logical_bytes", results.Int(use.Logical))
+			}
+		}
 		out.Record.Add(results.Measurements, row)
 	}
 	return nil

@@ -16,10 +16,11 @@ import (
 
 // chainSolver computes points of a chain, one at a time.
 type chainSolver struct {
-	model   *Model
-	seed    uint64
-	chain   *program.Chain
-	tangent *program.Chain // of (x, ẋ), forward only
+	model      *Model
+	seed       uint64
+	executable string // that measures sweeps in processes of their own; may be empty
+	chain      *program.Chain
+	tangent    *program.Chain // of (x, ẋ), forward only
 }
 
 // sweepMemory bounds the buffers of one sweep, unless the study does.

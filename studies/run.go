@@ -23,6 +23,8 @@ type Options struct {
 	Fresh    bool   // compute every point again
 	Tool     results.Tool
 	Formats  []results.Format // of the figures; none means SVG
+	// Executable measures the memory of timed sweeps, each in a process of its own; see [ServeSweep]. Empty: not measured.
+	Executable string
 	// Progress, if not nil, is called from one goroutine when a point is done.
 	Progress func(done, total int)
 }
@@ -141,6 +143,9 @@ func (s *Summary) compute(ctx context.Context, m *Model, points []Point, todo []
 	first, err := NewSolver(m, o.Seed)
 	if err != nil {
 		return err
+	}
+	if first.chain != nil {
+		first.chain.executable = o.Executable
 	}
 	jobs := min(o.Jobs, len(todo))
 	queue, answers := make(chan int, jobs), make(chan answer)

@@ -53,7 +53,7 @@ func NewSolver(m *Model, seed uint64) (*Solver, error) {
 // Clone returns a solver of the same compiled model, for another goroutine.
 func (s *Solver) Clone() *Solver {
 	if s.chain != nil {
-		return &Solver{model: s.model, seed: s.seed, chain: &chainSolver{model: s.model, seed: s.seed}}
+		return &Solver{model: s.model, seed: s.seed, chain: &chainSolver{model: s.model, seed: s.seed, executable: s.chain.executable}}
 	}
 	c := &Solver{model: s.model, seed: s.seed, equations: s.equations.Clone(), residual: s.residual.Clone(), objectives: s.objectives.Clone()}
 	for _, start := range s.starts {

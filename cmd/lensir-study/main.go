@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/lensir/lensir-study/studies"
 )
 
 // The exit codes.
@@ -41,6 +43,9 @@ func (e *exit) Error() string {
 func (e *exit) Unwrap() error { return e.err }
 
 func main() {
+	if asked, code := studies.ServeSweep(os.Stdin, os.Stdout, os.Stderr); asked {
+		os.Exit(code)
+	}
 	os.Exit(run(context.Background(), os.Stdout, os.Stderr, os.Args[1:]))
 }
 

@@ -201,8 +201,12 @@ func runJob(ctx context.Context, stdout, stderr io.Writer, j job, f runFlags) (i
 		return 0, &exit{exitInternal, err}
 	}
 	p := newProgress(stderr, j.name)
+	executable, err := os.Executable()
+	if err != nil {
+		executable = "" // the memory of sweeps is then not measured
+	}
 	s, err := studies.Run(ctx, j.model, j.name, studies.Options{Dir: j.dir, Jobs: f.jobs, Seed: f.seed,
-		FailFast: f.failFast, Fresh: f.fresh, Tool: t, Progress: p.done})
+		FailFast: f.failFast, Fresh: f.fresh, Tool: t, Progress: p.done, Executable: executable})
 	p.finish()
 	if s != nil {
 		for _, note := range s.Notes {
