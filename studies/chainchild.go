@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -124,14 +123,15 @@ func (j *sweepJob) run() (use sweepMemoryUse, err error) {
 		settings.Store = store
 	}
 	// The chain's own work space is used once, so that what rises is the sweep's.
-	if j.Steps > 0 {
-		next, tape := make([]float64, chain.StateLen(1)), make([]float64, chain.TapeLen(1))
-		err = errors.Join(chain.Record(1, start, next, tape), chain.Reverse(1, tape, next, bar))
-		chain.Clear()
-		if err != nil {
-			return use, err
+	for _, step := range []int{1, j.Steps} {
+		if 1 <= step && step <= j.Steps {
+			next, tape := make([]float64, chain.StateLen(step)), make([]float64, chain.TapeLen(step))
+			if chain.Record(step, start, next, tape) == nil { // the last step may not take the first state
+				_ = chain.Reverse(step, tape, next, bar)
+			}
 		}
 	}
+	chain.Clear()
 	debug.FreeOSMemory()
 	before, err := resident("VmRSS:")
 	if err != nil {

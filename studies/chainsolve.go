@@ -26,6 +26,9 @@ type chainSolver struct {
 // sweepMemory bounds the buffers of one sweep, unless the study does.
 const sweepMemory = 4 << 30
 
+// referenceMemory bounds those of the sweeps to which all others are compared, where less will do.
+const referenceMemory = 512 << 20
+
 // maxHashes bounds the states that a sweep compares at each visit.
 const maxHashes = 1 << 20
 
@@ -205,7 +208,12 @@ func (c *chainPoint) references(ctx context.Context) (first, second *swept, err 
 		}
 		list = append(list, optimal)
 	}
-	list = slices.DeleteFunc(list, func(s schedule.Schedule) bool { return c.need(s) > c.memory() })
+	within := func(bytes int64) []schedule.Schedule {
+		return slices.DeleteFunc(slices.Clone(list), func(s schedule.Schedule) bool { return c.need(s) > bytes })
+	}
+	if list = within(c.memory()); len(within(referenceMemory)) >= 2 {
+		list = within(referenceMemory)
+	}
 	if len(list) < 2 {
 		return nil, nil, &graph.Failure{Status: graph.OutOfBudget,
 			Reason: fmt.Sprintf("a state has %d bytes and a tape %d: no schedule of two slots fits the memory of %d bytes", 8*len(c.start), 8*c.chain.TapeLen(1), c.memory())}
