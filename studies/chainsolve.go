@@ -271,10 +271,10 @@ func (c *chainPoint) sweep(ctx context.Context, s schedule.Schedule) (*swept, er
 	if err := c.chain.Finish(bar); err != nil {
 		return out, prefix("before the first step", err)
 	}
-	if out.value = value[0]; c.chain.Open() {
-		if out.value, err = c.chain.Value(value); err != nil {
-			return out, prefix("the objective", err)
-		}
+	if !c.chain.Open() {
+		out.value = value[0]
+	} else if out.value, err = c.chain.Value(value); err != nil {
+		return out, prefix("the objective", err)
 	}
 	out.gradient = slices.Clone(bar)
 	for i := range c.params {

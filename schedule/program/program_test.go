@@ -59,7 +59,7 @@ func TestGradientIsThatOfTheUnrolledChain(t *testing.T) {
 			c.define[1], c.define[2], c.next[0] = "matmul(W * gain, x) + X[j]", "0", "0.5 * x + tanh(h)"
 			c.next[1], c.running = "s", "c + (j < 2 ? table[j] : 0)"
 		}
-		p := c.unrolled(t)
+		p := unroll(c.spec(t), c.steps)
 		in := c.tensors()
 		wrt := make([]int, 0, len(p.Inputs)) // start, parameters, controls
 		nc := len(c.params) + len(c.constants) + len(c.controls)
@@ -228,7 +228,7 @@ func TestUntil(t *testing.T) {
 // The gradient of the (x, ẋ) chain is the Hessian times the direction, and the gradient.
 func TestHessianVectorProduct(t *testing.T) {
 	c := everything(6)
-	p := c.unrolled(t)
+	p := unroll(c.spec(t), c.steps)
 	nc := len(c.params) + len(c.constants)
 	wrt := []int{0, 1, 2, nc, nc + 1} // parameters and controls
 	g := graph.Gradient(p, wrt)

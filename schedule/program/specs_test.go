@@ -115,34 +115,25 @@ func (c *text) chain(tb testing.TB, open bool) *program.Chain {
 	return chain
 }
 
-// unrolled writes J as one straight-line program of the parameters, constants, controls and the start's perturbation.
-func (c *text) unrolled(tb testing.TB) *graph.Program {
-	tb.Helper()
+// unroll writes J as one straight-line program of the parameters, constants, controls and the start's perturbation.
+func unroll(s program.Spec, steps int) *graph.Program {
 	b := graph.NewBuilder("unrolled")
-	var params, constants, controls, x []graph.Value
-	add := func(dst *[]graph.Value, list []input, rows bool) {
-		for _, in := range list {
-			shape := in.shape
-			if rows {
-				shape = append(graph.Shape{len(in.value) / in.shape.Len()}, in.shape...)
-			}
-			*dst = append(*dst, b.Input(in.name, graph.F64(shape...)))
+	inputs := func(from, n int, suffix string) []graph.Value {
+		var list []graph.Value
+		for _, in := range s.Step.Inputs[from : from+n] {
+			list = append(list, b.Input(in.Name+suffix, in.Type))
 		}
+		return list
 	}
-	add(&params, c.params, false)
-	add(&constants, c.constants, false)
-	add(&controls, c.controls, true)
-	var moves []graph.Value
-	for _, in := range c.state {
-		moves = append(moves, b.Input(in.name+"_0", graph.F64(in.shape...)))
-	}
-	s := c.spec(tb)
-	given := append(append([]graph.Value{}, params...), constants...)
+	given := inputs(s.States, s.Params+s.Constants, "")
+	controls := inputs(s.States+s.Params+s.Constants, s.Controls, "")
+	moves := inputs(0, s.States, "_0")
+	var x []graph.Value
 	for i, v := range b.Inline(s.Start, given...) {
 		x = append(x, b.Emit(graph.Add, nil, v, moves[i]))
 	}
 	running := graph.None
-	for j := range c.steps {
+	for j := range steps {
 		args := append(append(append([]graph.Value{}, x...), given...), controls...)
 		args = append(args, b.Literal(&graph.Tensor{Type: graph.Type{DType: graph.Int64}, I: []int64{int64(j)}}))
 		out := b.Inline(s.Step, args...)
@@ -184,6 +175,16 @@ type answer struct {
 // sweep reverses a chain with all instruments on and holds it to its certificate.
 func sweep(tb testing.TB, c *program.Chain, s schedule.Schedule, nparams, ncontrols int) answer {
 	tb.Helper()
+	a, err := attempt(tb, c, s, nparams, ncontrols)
+	if err != nil {
+		tb.Fatalf("%s: %v", s.Name(), err)
+	}
+	return a
+}
+
+// attempt is sweep where the chain may refuse.
+func attempt(tb testing.TB, c *program.Chain, s schedule.Schedule, nparams, ncontrols int) (answer, error) {
+	tb.Helper()
 	settings := schedule.Settings{Fidelity: 1, Poison: true}
 	if s.Limits().Disk > 0 {
 		store, err := schedule.NewFileStore(tb.TempDir(), c.StateLen(0))
@@ -199,7 +200,7 @@ func sweep(tb testing.TB, c *program.Chain, s schedule.Schedule, nparams, ncontr
 	}
 	x0, bar := make([]float64, c.StateLen(0)), make([]float64, c.StateLen(0))
 	if err := c.Start(x0); err != nil {
-		tb.Fatal(err)
+		return answer{}, err
 	}
 	c.Clear()
 	value := make([]float64, c.StateLen(c.Steps()))
@@ -209,18 +210,18 @@ func sweep(tb testing.TB, c *program.Chain, s schedule.Schedule, nparams, ncontr
 	}
 	a := answer{}
 	if a.result, err = r.Run(context.Background(), run); err != nil {
-		tb.Fatalf("%s: %v", s.Name(), err)
+		return a, err
 	}
 	if err := schedule.Certify(s, a.result).Check(); err != nil {
 		tb.Fatal(err)
 	}
 	if err := c.Finish(bar); err != nil {
-		tb.Fatal(err)
+		return a, err
 	}
-	if a.value = value[0]; c.Open() {
-		if a.value, err = c.Value(value); err != nil {
-			tb.Fatal(err)
-		}
+	if !c.Open() {
+		a.value = value[0]
+	} else if a.value, err = c.Value(value); err != nil {
+		return a, err
 	}
 	a.gradient = append(a.gradient, bar...)
 	for i := range nparams {
@@ -229,7 +230,7 @@ func sweep(tb testing.TB, c *program.Chain, s schedule.Schedule, nparams, ncontr
 	for i := range ncontrols {
 		a.gradient = append(a.gradient, c.ControlBar(i)...)
 	}
-	return a
+	return a, nil
 }
 
 // methods returns every schedule for T steps that knows T.

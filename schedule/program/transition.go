@@ -150,7 +150,8 @@ func newTransition(p *graph.Program, dims Dims, reads []read, withIndex, derivat
 	for i, r := range reads {
 		t.back.out[t.active+dims.States+i].F, rest = rest[:r.n:r.n], rest[r.n:]
 	}
-	if t.active == 0 {
+	// Also without an active value, a comparison of parameters may be on its boundary, where the derivative is refused.
+	if !slices.Contains(depends[len(early.Inputs):], true) && t.active == 0 {
 		return t, nil
 	}
 	if t.pull, err = newTask(graph.VJP(early.WithOutputs(activeOut...), span(0, dims.Params))); err != nil {
