@@ -1,6 +1,7 @@
 package studies
 
 import (
+	"encoding/hex"
 	"regexp"
 	"slices"
 	"strconv"
@@ -61,6 +62,16 @@ func (d *decoder) chain() error {
 			c.Shape = entry.Shape
 		}
 		d.Chain.Controls = append(d.Chain.Controls, c)
+	}
+	for _, n := range d.entries("hessian") {
+		a, err := d.array(n)
+		if err != nil {
+			return err
+		}
+		d.Chain.Hessian = append(d.Chain.Hessian, Quantity{n.name, a, d.keyPlace(n)})
+	}
+	if n := d.tree.child("hessian"); n != nil && len(n.items) == 0 {
+		return d.keyErrorf(n, "the section [hessian] is empty").hint("name a parameter, for example %s = 1", "a")
 	}
 	return nil
 }
@@ -163,13 +174,19 @@ func (c *ChainSettings) canonical() any {
 	for _, u := range c.Controls {
 		controls = append(controls, [3]any{u.Name, u.Shape, u.Start.Text})
 	}
+	hessian := [][3]any{}
+	for _, v := range c.Hessian {
+		sum := v.Value.digest()
+		hessian = append(hessian, [3]any{v.Name, v.Value.Shape, hex.EncodeToString(sum[:])})
+	}
 	return struct {
 		Steps    string   `json:"steps"`
 		Until    string   `json:"until"`
 		Running  string   `json:"running"`
 		Controls [][3]any `json:"controls"`
 		Schedule Schedule `json:"schedule"`
-	}{c.Steps.Text, c.Until.Text, c.Running.Text, controls, c.Schedule}
+		Hessian  [][3]any `json:"hessian"`
+	}{c.Steps.Text, c.Until.Text, c.Running.Text, controls, c.Schedule, hessian}
 }
 
 var sizePattern = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?) ?(B|kB|MB|GB|TB|KiB|MiB|GiB|TiB)$`)

@@ -136,8 +136,19 @@ func checkControl(t *testing.T, r ran) {
 	digits(t, "dJ_rho", 13, number(t, row, "dJ_rho"), steps*dt*u*u)
 	digits(t, "dJ_position", 12, number(t, row, "dJ_position"), 2*position)
 	digits(t, "dJ_speed", 12, number(t, row, "dJ_speed"), 2*position*steps*dt+2*speed)
+	// The Hessian is constant: 2dt⁴(T−1−j)(T−1−k) + 2dt² + 2·rho·dt·δ_jk between controls, 2dt·u[j] between rho and u[j].
+	h := array(t, r.Run.Records[0], "HJ_u")
+	sum := float64(steps * (steps - 1) / 2)
+	for j, got := range h {
+		want := 2*math.Pow(dt, 4)*float64(steps-1-j)*sum + 2*dt*dt*steps + 2*rho*dt
+		if math.Abs(got-want) > 1e-13 {
+			t.Fatalf("entry %d of Hv: got %.17g, want %.17g", j, got, want)
+		}
+	}
+	digits(t, "HJ_rho", 12, number(t, row, "HJ_rho"), 2*dt*u*steps)
+	digits(t, "HJ_position", 12, number(t, row, "HJ_position"), 2*dt*dt*sum)
 	g := array(t, r.Run.Records[0], "dJ_u")
-	if len(g) != steps {
+	if len(g) != steps || len(h) != steps {
 		t.Fatalf("%d derivatives for %d controls", len(g), steps)
 	}
 	for j, got := range g {

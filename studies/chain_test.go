@@ -91,6 +91,9 @@ var badChains = []struct{ name, text string }{
 	{"online with a known end", subChain(`"revolve"`, `"online"`)},
 	{"until is a number", subChain(`steps = "T"`, "steps = \"T\"\nuntil = \"x\"")},
 	{"until has entries", subChain(`steps = "T"`, "steps = \"T\"\nuntil = \"w > x\"")},
+	{"a direction of an unknown name", minimalChain + "[hessian]\nb = 1\n"},
+	{"a direction of another shape", minimalChain + "[hessian]\na = [1, 2]\n"},
+	{"an empty direction", minimalChain + "[hessian]\n"},
 	{"two-tier without a disk", subChain(`"revolve"`, `"two-tier"`)},
 	{"a disk without two-tier", minimalChain + "disk = { slots = 2, write = 2, read = 1 }\n"},
 	{"a disk without a cost", subChain(`"revolve"`, `"two-tier"`) + "disk = { slots = 2, write = 2 }\n"},
@@ -267,6 +270,8 @@ func TestChainIdentity(t *testing.T) {
 		subChain("[2, 3]", "[2, 4]"),
 		subChain(`"revolve"]`, `"binomial"]`),
 		subChain(`"revolve"]`, `"binomial"]`) + "budgets = [5]\n",
+		minimalChain + "[hessian]\na = 1\n",
+		minimalChain + "[hessian]\na = 2\n",
 	} {
 		if other, twice := seen[id(text)]; twice {
 			t.Errorf("one identity for\n%s\nand\n%s", text, other)
@@ -467,6 +472,35 @@ func TestChainRepetitions(t *testing.T) {
 	}
 	if runs != 3 {
 		t.Errorf("%d runs are measured, want 3", runs)
+	}
+}
+
+// The Hessian of a power: x_T = aᵀ·x_0 with x_0 = 1 + a, J = x_T², in the direction of a and of the start, whatever ends the chain.
+func TestChainHessian(t *testing.T) {
+	for _, until := range []string{"", "until = \"j == 3\"\n"} {
+		steps := "steps = 3\n"
+		if until != "" {
+			steps = "steps = 9\n"
+		}
+		out := solveText(t, "kind = \"chain\"\n[parameters]\na = 0.5\n[state]\nx = { start = \"1 + a\" }\n[chain]\n"+steps+until+
+			"[next]\nx = \"a * x\"\n[objective]\nJ = { terminal = \"x^2\", running = \"a * x\" }\n[hessian]\na = 1\nx = 2\n[schedule]\nmethods = [\"store-all\", \"binomial\"]\nslots = 2\n", 0)
+		row := chainRow(t, out.Record)
+		// J(a, s) = a⁶(1+a+s)² + (a + a² + a³)(1+a+s), s the move of the start; v = (1, 2).
+		const a, x = 0.5, 1.5
+		p, p1, p2 := a+a*a+a*a*a, 1+2*a+3*a*a, 2+6*a
+		a4, a5, a6 := a*a*a*a, a*a*a*a*a, a*a*a*a*a*a
+		aa := 30*a4*x*x + 24*a5*x + 2*a6 + p2*x + 2*p1
+		as := 12*a5*x + 2*a6 + p1
+		digits(t, "J", 14, number(t, row, "J"), a6*x*x+p*x)
+		digits(t, "HJ_a", 13, number(t, row, "HJ_a"), aa+2*as)
+		digits(t, "HJ_x", 13, number(t, row, "HJ_x"), as+2*2*a6)
+		if gap := number(t, row, "hessian_gradient_gap"); gap > 1e-15 {
+			t.Errorf("the two gradients differ by %g", gap)
+		}
+		rows := out.Record.Rows(results.Schedules)
+		if len(rows) != 4 || rows[3].Fields.Get("of") != results.Text("hessian") || out.Violated != 0 {
+			t.Errorf("%d rows: %+v", len(rows), rows)
+		}
 	}
 }
 

@@ -3,7 +3,10 @@ package studies
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/schedule"
@@ -85,7 +88,39 @@ func (m *Model) lowerChain() error {
 			return u.Place.errorf("controls."+u.Name, "the control %q is never read", u.Name).hint("read it as %s[j] in [next] or in the running term", u.Name)
 		}
 	}
+	if err := m.checkDirection(); err != nil {
+		return err
+	}
 	return m.checkPoints(chain)
+}
+
+// checkDirection holds the parts of the direction of a Hessian against the names and shapes of the study.
+func (m *Model) checkDirection() error {
+	s := m.Study
+	known := map[string][]int{}
+	for i, b := range s.State {
+		known[b.Name] = m.State[i].Shape
+	}
+	for _, q := range s.Parameters {
+		known[q.Name] = q.Value.Shape
+	}
+	for _, u := range s.Chain.Controls {
+		known[u.Name] = nil // one number for every entry of every step
+	}
+	for _, v := range s.Chain.Hessian {
+		shape, ok := known[v.Name]
+		switch {
+		case !ok:
+			e := v.Place.errorf("hessian."+v.Name, "%q is no parameter, no control and no block of the state", v.Name)
+			if near := nearest(v.Name, slices.Sorted(maps.Keys(known))); near != "" {
+				return e.hint("did you mean %q?", near)
+			}
+			return e.hint("the direction has parts of %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		case !v.Value.IsScalar() && !slices.Equal(v.Value.Shape, shape):
+			return v.Place.errorf("hessian."+v.Name, "the direction of %s is %v, want %v or a number", v.Name, graph.F64(v.Value.Shape...), graph.F64(shape...))
+		}
+	}
+	return nil
 }
 
 // maxChecked bounds the points of a sweep that are checked before it starts.

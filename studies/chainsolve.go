@@ -21,6 +21,7 @@ type chainSolver struct {
 	executable string // that measures sweeps in processes of their own; may be empty
 	chain      *program.Chain
 	tangent    *program.Chain // of (x, ẋ), forward only
+	second     *program.Chain // of (x, ẋ)
 }
 
 // sweepMemory bounds the buffers of one sweep, unless the study does.
@@ -42,6 +43,7 @@ type chainPoint struct {
 	constants [][]float64
 	controls  [][]float64
 	start     []float64
+	of        string // "gradient", or "hessian" for the chain of (x, ẋ)
 }
 
 // swept is what one schedule returned: J and its gradient with respect to the start, the parameters and the controls.
@@ -60,7 +62,7 @@ func (s *chainSolver) at(p Point) (*chainPoint, error) {
 			return nil, err
 		}
 	}
-	c := &chainPoint{chainSolver: s, Point: p, open: s.model.Until != nil}
+	c := &chainPoint{chainSolver: s, Point: p, open: s.model.Until != nil, of: "gradient"}
 	if c.steps, err = s.model.steps(p); err != nil {
 		return nil, err
 	}
@@ -111,9 +113,9 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p Point) error {
 		}
 		row.Fields.Set("adjoint_tangent_gap", results.Float(gap))
 	}
-	out.count(p.Study, ending, "")
-	out.Record.Add(results.Chain, row)
 	if err != nil {
+		out.count(p.Study, row.Ending, "")
+		out.Record.Add(results.Chain, row)
 		return nil
 	}
 	for _, t := range p.Study.Chain.Schedule.trials() {
@@ -121,13 +123,20 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p Point) error {
 			return err
 		}
 	}
+	if len(p.Study.Chain.Hessian) > 0 {
+		if err := c.hessian(ctx, out, &row, first); err != nil {
+			return err
+		}
+	}
+	out.count(p.Study, row.Ending, "")
+	out.Record.Add(results.Chain, row)
 	c.putTheory(out.Record)
 	return c.measure(ctx, out, value, first)
 }
 
 // forward evaluates the chain without derivatives: its status is that of the chain. Of a chain whose end is a condition, it finds T.
 func (c *chainPoint) forward(ctx context.Context) (float64, error) {
-	steps, value, err := walk(ctx, c.chain, c.start, c.steps, c.open && c.model.Until != nil)
+	steps, value, err := walk(ctx, c.chain, c.start, c.steps, c.model.Until != nil && c.of == "gradient")
 	if err != nil {
 		return math.NaN(), err
 	}
@@ -313,6 +322,7 @@ func (c *chainPoint) refusal(ctx context.Context, err error) error {
 func (c *chainPoint) trial(ctx context.Context, out *Outcome, t trial, value float64, first, second *swept) error {
 	row := results.Row{}
 	f := &row.Fields
+	c.setOf(f)
 	f.Set("method", results.Text(t.method))
 	f.Set("T", results.Int(c.steps))
 	if t.slots > 0 {
@@ -501,16 +511,19 @@ func (c *chainPoint) cutControls(got *swept) []float64 {
 // putGradient adds dJ with respect to the start, each parameter and each control: entries of short ones as columns, all as
 // arrays.
 func (c *chainPoint) putGradient(r *results.Record, f *results.Fields, g *swept) {
-	objective := c.Study.Objective[0].Name
-	rest := g.gradient
+	c.putDerivative(r, f, "d"+c.Study.Objective[0].Name, g.gradient)
+}
+
+// putDerivative is putGradient of any vector of that form, under another name.
+func (c *chainPoint) putDerivative(r *results.Record, f *results.Fields, what string, rest []float64) {
 	put := func(name string, shape graph.Shape) {
 		n := shape.Len()
 		if n <= maxColumns {
 			for k := range n {
-				f.Set("d"+objective+"_"+name+entry(shape, k), results.Float(rest[k]))
+				f.Set(what+"_"+name+entry(shape, k), results.Float(rest[k]))
 			}
 		}
-		r.Arrays = append(r.Arrays, results.Array{Name: "d" + objective + "_" + name, Shape: append([]int{}, shape...), Data: slices.Clone(rest[:n])})
+		r.Arrays = append(r.Arrays, results.Array{Name: what + "_" + name, Shape: append([]int{}, shape...), Data: slices.Clone(rest[:n])})
 		rest = rest[n:]
 	}
 	for i, b := range c.Study.State {

@@ -97,6 +97,7 @@ type ChainSettings struct {
 	Running  Formula // the running term; without text, there is none
 	Controls []Control
 	Schedule Schedule
+	Hessian  []Quantity // the direction; nil: no Hessian
 }
 
 // Control is an input with an entry of a shape for each step.
