@@ -170,7 +170,6 @@ func TestStopped(t *testing.T) {
 			t.Fatalf("exit code %d (%v), want %d\n%s", code, state, exitInterrupted, stderr)
 		}
 		for _, want := range []string{" points computed, ", " not; results in results/long\n",
-
 			"lensir-study: interrupted; what is done is kept, and the same command continues\n"} {
 			if !strings.Contains(stderr, want) {
 				t.Errorf("stderr has no %q:\n%s", want, stderr)
