@@ -105,6 +105,6 @@ Exit codes:
 		text, _, _ := strings.Cut(err.Error(), ": strconv.")
 		return errors.New(text)
 	})
-	root.AddCommand(runCommand(), checkCommand(), showCommand(), initCommand(), listCommand(), plotCommand(), versionCommand())
+	root.AddCommand(runCommand(), checkCommand(), showCommand(), initCommand(), listCommand(), plotCommand(), verifyCommand(), versionCommand())
 	return root
 }

@@ -77,6 +77,9 @@ func init() {
 	define("min(x, y, …)", "smallest, entry by entry; no derivative where the two smallest are equal", 2, -1, folding(op.Min))
 	define("max(x, y, …)", "largest, entry by entry; no derivative where the two largest are equal", 2, -1, folding(op.Max))
 	entrywise("clamp(x, lo, hi)", "x held between lo ≤ hi; no derivative where x meets one of them", op.Clamp)
+	entrywise("round(x)", "nearest whole number, ties to even; no derivative at a tie, and 0 elsewhere", op.Round)
+	define("stop_gradient(x)", "x, with the declared response 0: no derivative passes through", 1, 1, declared(op.StopGradient))
+	define("round_straight_through(x)", "round(x), with the declared response of x: derivatives pass through as if it were not rounded", 1, 1, declared(op.StraightThroughRound))
 
 	define("sum(x[, axis])", "sum of all entries, or along one axis", 1, 2, lowerSum)
 	define("mean(x[, axis])", "mean of all entries, or along one axis", 1, 2, lowerMean)
@@ -193,6 +196,24 @@ func folding(o *graph.Op) func(c *callSite) (operand, *Error) {
 			}
 		}
 		return x, nil
+	}
+}
+
+// declared applies an operation with a declared response, of the argument's type, entry by entry.
+func declared(of func(graph.Type) *graph.Op) func(c *callSite) (operand, *Error) {
+	return func(c *callSite) (operand, *Error) {
+		x, fault := c.lower(c.node.Arguments[0], c.guard)
+		switch {
+		case fault != nil:
+			return x, fault
+		case c.isBool(x):
+			return x, c.fault(0, "", "%s wants numbers, has %s", c.function.Name, c.describe(x))
+		}
+		if y, ok := fold(of(graph.Scalar), nil, []operand{x}); ok {
+			return y, nil
+		}
+		v := c.floats(x, c.shape(x))
+		return c.emit(c.node, of(c.b.Type(v)), nil, c.guard, v)
 	}
 }
 

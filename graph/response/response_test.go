@@ -2,14 +2,11 @@ package response_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/lensir/lensir-study/graph"
-	"github.com/lensir/lensir-study/graph/conformance"
 	"github.com/lensir/lensir-study/graph/op"
 	"github.com/lensir/lensir-study/graph/response"
-	"pgregory.net/rapid"
 )
 
 // A map with a stopped gradient and an exact one have equal values and different responses.
@@ -31,21 +28,6 @@ func Example() {
 	// Output:
 	// [9 25] [6 10]
 	// [9 25] [0 0]
-}
-
-func TestLaws(t *testing.T) {
-	for _, law := range conformance.Laws() {
-		if !strings.HasPrefix(law.Name, "res") { // response maps, residual implementations
-			continue
-		}
-		t.Run(law.Name, func(t *testing.T) {
-			rapid.Check(t, func(t *rapid.T) {
-				if err := law.Check(func(label string, n int) int { return rapid.IntRange(0, n-1).Draw(t, label) }); err != nil {
-					t.Fatal(err)
-				}
-			})
-		})
-	}
 }
 
 func TestMapsThatDoNotMeetAreRefused(t *testing.T) {

@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/lensir/lensir-study/graph"
-	"github.com/lensir/lensir-study/graph/conformance"
 	"github.com/lensir/lensir-study/graph/module"
 	"github.com/lensir/lensir-study/graph/op"
+	"github.com/lensir/lensir-study/graph/randprog"
+	"github.com/lensir/lensir-study/studies/conformance"
+	"pgregory.net/rapid"
 )
 
 func ExampleFiniteDifference() {
@@ -80,7 +83,7 @@ func TestRun(t *testing.T) {
 
 // The module in the gallery is the family's at B = 2, d = 3.
 func TestTiedResidualOfTheGallery(t *testing.T) {
-	text, err := os.ReadFile("../../studies/modules/tied_residual.json")
+	text, err := os.ReadFile("../modules/tied_residual.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,4 +186,37 @@ func TestSimulationOfDeclaredResponses(t *testing.T) {
 	if err != nil || !s.Holds() {
 		t.Errorf("%v: %+v", err, s.Reverse)
 	}
+}
+
+// The compiled executable equals the reference at every node of the tied block, forward and in reverse, and of random programs, with no
+// budget; the harness sees one bit of difference.
+func TestCompiledSimulatesTheReference(t *testing.T) {
+	in, x, seeds := tiedInstance(t)
+	s, err := conformance.SimulateModule(in, conformance.Compiled, conformance.Budget{}, x, seeds)
+	if err != nil || !s.Holds() {
+		t.Errorf("%v: %+v", err, s)
+	}
+	s, err = conformance.SimulateModule(in, func(p *graph.Program, in ...*graph.Tensor) ([]*graph.Tensor, error) {
+		out, err := conformance.Compiled(p, in...)
+		if last := out[len(out)-1]; err == nil {
+			last.F[0] = math.Nextafter(last.F[0], 2)
+		}
+		return out, err
+	}, conformance.Budget{}, x, seeds)
+	if err != nil || s.Holds() {
+		t.Errorf("one bit more passed: %v", err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		r := randprog.Rand(rapid.Uint64().Draw(t, "seed"))
+		p := randprog.Program(r, randprog.Settings{Smooth: true})
+		inputs := randprog.Inputs(r, p)
+		exact := make([]*graph.Tensor, len(inputs))
+		for i, in := range p.Inputs {
+			exact[i] = graph.NewTensor(graph.Type{DType: graph.Float64, Shape: in.Type.Shape})
+		}
+		s, err := conformance.Simulate(p, conformance.Compiled, conformance.Budget{}, inputs, inputs, exact)
+		if err != nil || !s.Holds() {
+			t.Fatalf("%v: %+v\n%v", err, s, p)
+		}
+	})
 }
