@@ -36,7 +36,7 @@ const (
 type Failure struct {
 	Status Status
 	Op     string // the operation, or "" when no operation is to blame
-	Name   string // the value's name in the program
+	Name   string // the value's name in the program, or "" for one that only its formula names
 	Entry  []int  // index of the lowest failing entry; empty for a scalar
 	Origin string // the formula that the operation was lowered from
 	Reason string // what is wrong, and what to try
@@ -44,8 +44,11 @@ type Failure struct {
 
 func (f *Failure) Error() string {
 	place := f.Name
-	if len(f.Entry) > 0 {
+	switch {
+	case len(f.Entry) > 0 && place != "":
 		place += fmt.Sprint(f.Entry)
+	case len(f.Entry) > 0:
+		place = "entry " + fmt.Sprint(f.Entry)
 	}
 	text := string(f.Status) + ": "
 	if f.Origin != "" {

@@ -144,8 +144,6 @@ func (s *Solver) branch(out *Outcome, branch string, start *implicit.Map, theta 
 	var gradients []implicit.Gradient
 	if err == nil {
 		root, sensitivity, gradients, err = s.exact(z0, theta, settings)
-	} else {
-		err = prefix("the start", err)
 	}
 	ending, failure := endingOf(err)
 	if failure != nil {
