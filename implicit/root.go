@@ -157,7 +157,10 @@ const probes = 4
 // than four parameters, R_θ is probed by random combinations V with E‖MV‖² = ‖M‖².
 func (root *Root) localLipschitz(r *Map, rng *rand.Rand) (la, lb float64, err error) {
 	directions := [][]float64{root.Right, randomUnit(rng, r.m), randomUnit(rng, r.m)}
-	h := max(1e-4*max(1, norm2(root.Z)), 4*root.Uncertainty)
+	h := 4 * root.Uncertainty
+	if h == 0 { // R is exact at the root, and nothing is multiplied by the estimates but 0
+		h = 1e-8
+	}
 	lanes := min(r.n, probes)
 	v := identity(r.n)
 	if r.n > probes {

@@ -475,8 +475,8 @@ func (s *Solver) claim(theta []float64) (iterate.Claim, error) {
 	if kind == "1" {
 		c.Euclid = math.Sqrt(float64(m))
 	}
-	for _, w := range weights {
-		c.Euclid = max(c.Euclid, 1/w)
+	if len(weights) > 0 {
+		c.Euclid = 1 / slices.Min(weights)
 	}
 	if s.constants == nil {
 		return c, nil
