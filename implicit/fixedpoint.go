@@ -26,7 +26,7 @@ func FindLimit(g, r *Map, z0, theta []float64, s Settings) (*Root, error) {
 	var reached error
 	for k := range s.MaxPlainIterations {
 		if err := g.Eval(next, z, theta); err != nil {
-			return unreached(z, k), place(err, fmt.Sprintf("plain step %d", k))
+			return unreached(z, k), graph.Within(fmt.Sprintf("plain step %d", k), err)
 		}
 		step := distance(next, z)
 		ratio := step / last
