@@ -1,6 +1,9 @@
 package graph
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Status says how a computation ended. Only OK and IteratesDifferentiated come with a derivative;
 // every other status is a refusal, and its row carries the reason.
@@ -58,4 +61,15 @@ func (f *Failure) Error() string {
 		text += place + ": "
 	}
 	return text + f.Reason
+}
+
+// Within prefixes the reason of a failure with where it happened, such as "step 3". Other errors pass.
+func Within(where string, err error) error {
+	var f *Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	g := *f
+	g.Reason = where + ": " + g.Reason
+	return &g
 }

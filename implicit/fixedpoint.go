@@ -38,7 +38,7 @@ func FindLimit(g, r *Map, z0, theta []float64, s Settings) (*Root, error) {
 	var candidate *approached
 	for k := range s.MaxPlainIterations {
 		if err := g.Eval(next, z, theta); err != nil {
-			return unreached(z, k), place(err, fmt.Sprintf("plain step %d", k))
+			return unreached(z, k), graph.Within(fmt.Sprintf("plain step %d", k), err)
 		}
 		step := distance(next, z)
 		if shrinking++; step > 0 && !(step < last) {

@@ -106,7 +106,7 @@ func (root *Root) certify(r *Map, s Settings) error {
 	}
 	var err error
 	if root.LipschitzA, root.LipschitzB, err = root.localLipschitz(r, rng); err != nil {
-		return place(err, "near the root")
+		return graph.Within("near the root", err)
 	}
 	fold := sampled * root.LipschitzA * root.Uncertainty / root.SigmaMin
 	if !(fold <= 0.5) {
@@ -129,13 +129,13 @@ const perturbedRuns = 8
 func (root *Root) measureRounding(r *Map, rng *rand.Rand) error {
 	base := make([]float64, r.out)
 	if err := r.Eval(base, root.Z, root.theta); err != nil {
-		return place(err, "near the root")
+		return graph.Within("near the root", err)
 	}
 	noise, moved := 0.0, 0.0
 	value := make([]float64, r.out)
 	for range perturbedRuns {
 		if err := r.Perturbed(value, root.Z, root.theta, rng); err != nil {
-			return place(err, "near the root")
+			return graph.Within("near the root", err)
 		}
 		noise = max(noise, distance(value, base))
 		if _, err := root.lu.Solve(value, value, 1, linsolve.Plain); err != nil {

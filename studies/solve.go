@@ -198,15 +198,7 @@ func (s *Solver) exact(z0, theta []float64, settings implicit.Settings) (root *i
 	return root, d, g, err
 }
 
-func prefix(where string, err error) error {
-	var f *graph.Failure
-	if !errors.As(err, &f) {
-		return err
-	}
-	g := *f
-	g.Reason = where + ": " + g.Reason
-	return &g
-}
+func prefix(where string, err error) error { return graph.Within(where, err) }
 
 // endingOf separates refusals from errors of the program.
 func endingOf(err error) (results.Ending, error) {
