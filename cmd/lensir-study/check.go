@@ -74,7 +74,7 @@ func check(w io.Writer, m *studies.Model, seed uint64) (code int, err error) {
 	}
 	fmt.Fprintf(w, "\nderivatives in a random direction, beside central differences%s\n", at)
 	rows := [][]string{{"of", " derivative", " difference", " error", " step", ""}}
-	var agree, disagree int
+	var agree, disagree, declared int
 	var apart []string
 	for _, d := range list {
 		switch {
@@ -84,6 +84,8 @@ func check(w io.Writer, m *studies.Model, seed uint64) (code int, err error) {
 				code = max(code, exitRefused)
 			}
 			continue
+		case len(d.Declared) > 0: // there is nothing that it should agree with
+			declared++
 		case d.Agrees:
 			agree++
 		default:
@@ -93,6 +95,9 @@ func check(w io.Writer, m *studies.Model, seed uint64) (code int, err error) {
 		verdict := "agrees"
 		if !d.Agrees {
 			verdict = "DISAGREES"
+		}
+		if len(d.Declared) > 0 {
+			verdict = "declared: " + strings.Join(d.Declared, " ")
 		}
 		rows = append(rows, []string{d.What, fmt.Sprintf("%.10g", d.Derivative), fmt.Sprintf("%.10g", d.Quotient),
 			fmt.Sprintf("%.1e", d.Error), fmt.Sprintf("%.0e", d.Step), verdict})
@@ -107,7 +112,7 @@ func check(w io.Writer, m *studies.Model, seed uint64) (code int, err error) {
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{agree, "agree"}, {disagree, "DISAGREE"}, {len(apart), "not compared"}} {
+	}{{agree, "agree"}, {disagree, "DISAGREE"}, {declared, "declared"}, {len(apart), "not compared"}} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
 		}
