@@ -61,29 +61,36 @@ func (n Norm) weight(i int) float64 {
 // Of returns ‖x‖; 0 for an empty vector, NaN if an entry is NaN.
 func (n Norm) Of(x []float64) float64 {
 	n.check(len(x))
-	var s float64
-	switch n.kind {
-	case "1":
-		for _, v := range x {
-			s += math.Abs(v)
-		}
-	case "2":
-		s = blas64.Nrm2(blas64.Vector{N: len(x), Data: x, Inc: 1})
-	default:
-		for i, v := range x {
-			s = math.Max(s, math.Abs(v)/n.weight(i))
-		}
-	}
-	return s
+	return n.of(len(x), func(i int) float64 { return x[i] })
 }
 
 // Distance returns ‖x − y‖.
 func (n Norm) Distance(x, y []float64) float64 {
-	d := make([]float64, len(x))
-	for i := range x {
-		d[i] = x[i] - y[i]
+	n.check(len(x))
+	return n.of(len(x), func(i int) float64 { return x[i] - y[i] })
+}
+
+// of is the norm of count entries. The 2-norm is scaled by the largest, so that no square overflows
+// or vanishes.
+func (n Norm) of(count int, entry func(int) float64) float64 {
+	var sum, largest float64
+	for i := range count {
+		v := math.Abs(entry(i))
+		sum += v
+		largest = math.Max(largest, v/n.weight(i))
 	}
-	return n.Of(d)
+	switch {
+	case n.kind == "1":
+		return sum
+	case n.kind != "2" || largest == 0 || !(largest <= math.MaxFloat64):
+		return largest
+	}
+	sum = 0
+	for i := range count {
+		v := entry(i) / largest
+		sum += float64(v * v)
+	}
+	return largest * math.Sqrt(sum)
 }
 
 // Matrix returns the induced norm sup ‖A x‖/‖x‖ of a rows×cols matrix in row-major order, where

@@ -27,11 +27,6 @@ func (p *Program) outputsOf(values []*Tensor) []*Tensor {
 // the oracle that every other evaluator must equal: plain loops, operation by operation, into
 // fresh buffers, with every check in program order.
 func Trace(p *Program, inputs ...*Tensor) ([]*Tensor, error) {
-	return run(p, inputs, func(*Node, *Tensor) {})
-}
-
-// run evaluates p, with each result shown to after before it is used.
-func run(p *Program, inputs []*Tensor, after func(n *Node, out *Tensor)) ([]*Tensor, error) {
 	if err := checkInputs(p, inputs); err != nil {
 		return nil, err
 	}
@@ -48,7 +43,6 @@ func run(p *Program, inputs []*Tensor, after func(n *Node, out *Tensor)) ([]*Ten
 		if fault != nil {
 			return nil, p.failure(v, fault)
 		}
-		after(n, out)
 		values[v] = out
 	}
 	return values, nil
@@ -88,13 +82,21 @@ func (p *Program) failure(v Value, fault *Fault) *Failure {
 // Run evaluates one node with every check, into a fresh tensor.
 func (n *Node) Run(in []*Tensor) (*Tensor, *Fault) {
 	out := NewTensor(n.Type)
+	if fault := n.runInto(out, in); fault != nil {
+		return nil, fault
+	}
+	return out, nil
+}
+
+// runInto evaluates one node with every check into a tensor of zeros.
+func (n *Node) runInto(out *Tensor, in []*Tensor) *Fault {
 	if n.Op == Literal {
 		out.fill(n.Value)
-		return out, nil
+		return nil
 	}
 	if n.Op.Check != nil {
 		if fault := n.checkEntries(out.Len(), in); fault != nil {
-			return nil, fault
+			return fault
 		}
 	}
 	switch {
@@ -108,17 +110,17 @@ func (n *Node) Run(in []*Tensor) (*Tensor, *Fault) {
 		}
 	default:
 		if fault := n.Op.Eval(n.Attrs, out, in); fault != nil {
-			return nil, fault
+			return fault
 		}
 	}
 	if n.Type.DType == Float32 {
 		out.Round32()
 	}
 	if k := out.nonFinite(); k >= 0 {
-		return nil, &Fault{Status: NonFinite, Offset: k,
+		return &Fault{Status: NonFinite, Offset: k,
 			Reason: fmt.Sprintf("%s of finite operands is %v: the true value is beyond the floating-point range", n.Op.Name, out.F[k])}
 	}
-	return out, nil
+	return nil
 }
 
 // fill copies the entries of a literal, or spreads its one entry.

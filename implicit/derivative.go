@@ -109,10 +109,9 @@ func (l *lanes) run(e *exec.Exec, residuals []exec.Buffer, in, out []graph.Type,
 		return nil
 	}
 	if l.count != count {
-		*l = lanes{count: count, workspace: e.NewLanes(count)}
+		*l = lanes{count: count, workspace: e.NewLanes(count), in: slices.Clone(residuals)}
 	}
-	l.in = append(l.in[:0], residuals...)
-	l.in = cut(l.in, in, src, count)
+	l.in = cut(l.in[:len(residuals)], in, src, count)
 	l.out = cut(l.out[:0], out, dst, count)
 	return e.RunLanes(l.workspace, l.in, l.out)
 }

@@ -18,6 +18,7 @@ type Map struct {
 	buffers   []exec.Buffer // the entries of inputs
 	workspace *exec.Workspace
 	value     []exec.Buffer
+	perturber *graph.Perturber
 
 	byState, byParams, byBoth *Derivative
 }
@@ -165,18 +166,20 @@ func identity(n int) []float64 {
 	return a
 }
 
-// Perturbed evaluates f with a random rounding of every operation; see graph.Perturbed.
-func (f *Map) Perturbed(z, theta []float64, rng *rand.Rand) ([]float64, error) {
+// Perturbed sets dst = f(z, θ) with a random rounding of every operation; see graph.Perturber.
+func (f *Map) Perturbed(dst, z, theta []float64, rng *rand.Rand) error {
+	if f.perturber == nil {
+		f.perturber = graph.NewPerturber(f.e.Program())
+	}
 	f.set(z, theta)
-	out, err := graph.Perturbed(f.p, rng, f.inputs...)
+	out, err := f.perturber.Run(rng, f.inputs...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var y []float64
 	for _, t := range out {
-		y = append(y, t.F...)
+		dst = dst[copy(dst, t.F):]
 	}
-	return y, nil
+	return nil
 }
 
 // Branches returns the strict branch that every piecewise operation of f takes at (z, θ), entry by

@@ -19,7 +19,7 @@ type Root struct {
 	// ResidualNorm is ‖R(z, θ)‖₂.
 	ResidualNorm float64
 	// Rounding estimates the error in evaluating R at z, in the 2-norm: twice the largest deviation
-	// over runs with perturbed operations (graph.Perturbed), and not less than what rounding z itself
+	// over runs with perturbed operations (graph.Perturber), and not less than what rounding z itself
 	// does, u‖|R_z||z|‖.
 	Rounding float64
 	// Uncertainty is δ = (‖R‖ + rounding)/σ_min: how far the root can be away if all of it points in
@@ -132,9 +132,9 @@ func (root *Root) measureRounding(r *Map, rng *rand.Rand) error {
 		return place(err, "near the root")
 	}
 	noise, moved := 0.0, 0.0
+	value := make([]float64, r.out)
 	for range perturbedRuns {
-		value, err := r.Perturbed(root.Z, root.theta, rng)
-		if err != nil {
+		if err := r.Perturbed(value, root.Z, root.theta, rng); err != nil {
 			return place(err, "near the root")
 		}
 		noise = max(noise, distance(value, base))

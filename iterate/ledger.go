@@ -58,7 +58,7 @@ func Compare(g, start *implicit.Map, theta []float64, steps []int, root *implici
 	l := &Ledger{Claim: claim, Delta0: math.NaN(), D0: math.NaN(), Failed: cause}
 	m, p, _ := g.Dims()
 	c := &comparison{Ledger: l, g: g, theta: theta, root: root, s: s, steps: steps,
-		rng: rand.New(rand.NewPCG(claim.Seed, 0x666c6f6f72)), image: make([]float64, m)}
+		rng: rand.New(rand.NewPCG(claim.Seed, 0x666c6f6f72)), image: make([]float64, m), moved: make([]float64, m)}
 	if len(steps) == 0 {
 		return l, nil
 	}
@@ -85,9 +85,10 @@ type comparison struct {
 	floor      *bounds.Floor
 	outside    string // the first iterate outside D
 	ball       bounds.Ball
-	image      []float64
-	eta        float64 // rounding of a step where it was measured last
-	etaRoot    float64 // and of R at z*
+	image      []float64 // G(z_k)
+	moved      []float64 // the same, perturbed
+	eta        float64   // rounding of a step where it was measured last
+	etaRoot    float64   // and of R at z*
 	scale      []float64
 }
 
@@ -284,11 +285,10 @@ func (c *comparison) refute(name string, declared float64, found bounds.Estimate
 func (c *comparison) measure(z []float64) error {
 	c.eta = 0
 	for range 2 {
-		y, err := c.g.Perturbed(z, c.theta, c.rng)
-		if err != nil {
+		if err := c.g.Perturbed(c.moved, z, c.theta, c.rng); err != nil {
 			return err
 		}
-		c.eta = max(c.eta, 4*c.Norm.Distance(y, c.image))
+		c.eta = max(c.eta, 4*c.Norm.Distance(c.moved, c.image))
 	}
 	return nil
 }

@@ -193,10 +193,11 @@ func (s *Solver) compareBranch(i int, g implicit.Gradient, root *implicit.Root, 
 }
 
 // ladder compares a directional derivative with central differences at steps from 1e-1 down to 1e-12
-// of the size of x. They agree if the best quotient is within 1e-6 of the derivative, or within the
-// rounding that a difference of two such values has.
+// of the size of x. They agree if some quotient is within 1e-6 of the derivative, and what the
+// quotients themselves are good for: the least rounding of one, and ten times the least distance of
+// two neighbours, since truncation falls with the square of the step and noise grows with its inverse.
+// Quotients with more rounding than that are left out: by chance, one of them is near to anything.
 func ladder(what string, derivative float64, x, v []float64, f func([]float64) (float64, error)) Difference {
-	d := Difference{What: what, Derivative: derivative, Quotient: math.NaN(), Step: math.NaN(), Error: math.Inf(1)}
 	size := 0.0
 	for _, a := range x {
 		size = max(size, math.Abs(a))
@@ -204,7 +205,9 @@ func ladder(what string, derivative float64, x, v []float64, f func([]float64) (
 	if size == 0 {
 		size = 1
 	}
-	limit := 0.0
+	type quotient struct{ value, step, rounding float64 }
+	var list []quotient
+	rounding, spread := math.Inf(1), math.Inf(1)
 	for h := 0.1 * size; h > 0.5e-12*size; h /= 10 {
 		up, err := f(step(x, v, h))
 		if err != nil {
@@ -214,17 +217,29 @@ func ladder(what string, derivative float64, x, v []float64, f func([]float64) (
 		if err != nil {
 			continue
 		}
-		q := (up - down) / (2 * h)
-		if e := math.Abs(q - derivative); e < d.Error {
-			d.Quotient, d.Step, d.Error = q, h, e
-			limit = 1e-6*math.Abs(derivative) + 0x1p-48*(math.Abs(up)+math.Abs(down))/h
+		q := quotient{(up - down) / (2 * h), h, 0x1p-48 * (math.Abs(up) + math.Abs(down)) / h}
+		if len(list) > 0 {
+			spread = min(spread, math.Abs(q.value-list[len(list)-1].value))
 		}
+		rounding = min(rounding, q.rounding)
+		list = append(list, q)
 	}
-	if d.Agrees = d.Error <= limit; d.Agrees {
+	d := Difference{What: what, Derivative: derivative, Quotient: math.NaN(), Step: math.NaN(), Error: math.NaN()}
+	if len(list) == 0 {
+		d.Reason = "no difference could be evaluated: the neighbourhood leaves the domain"
 		return d
 	}
-	if d.Reason = "the derivative and the difference disagree"; math.IsNaN(d.Quotient) {
-		d.Error, d.Reason = math.NaN(), "no difference could be evaluated: the neighbourhood leaves the domain"
+	if len(list) == 1 {
+		spread = 0
+	}
+	limit := 1e-6*math.Abs(derivative) + rounding + 10*spread
+	for _, q := range list {
+		if e := math.Abs(q.value - derivative); q.rounding <= limit && !(e >= d.Error) {
+			d.Quotient, d.Step, d.Error = q.value, q.step, e
+		}
+	}
+	if d.Agrees = d.Error <= limit; !d.Agrees {
+		d.Reason = "the derivative and the difference disagree"
 	}
 	return d
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/results"
 	"github.com/lensir/lensir-study/studies"
 )
@@ -73,14 +74,20 @@ func check(w io.Writer, m *studies.Model, seed uint64) (code int, err error) {
 		at = ", at the first point" + at
 	}
 	fmt.Fprintf(w, "\nderivatives in a random direction, beside central differences%s\n", at)
+	return printDifferences(w, list, m.Study.Expect), nil
+}
+
+// printDifferences prints comparisons and their verdict, and returns the exit code that they have.
+func printDifferences(w io.Writer, list []studies.Difference, expected graph.Status) (code int) {
 	rows := [][]string{{"of", " derivative", " difference", " error", " step", ""}}
 	var agree, disagree, declared int
 	var apart []string
 	for _, d := range list {
+		verdict := "agrees"
 		switch {
 		case !d.Compared():
 			apart = append(apart, fmt.Sprintf("not compared: %s: %s", d.What, d.Reason))
-			if d.Status != "" && d.Status != m.Study.Expect {
+			if d.Status != "" && d.Status != expected {
 				code = max(code, exitRefused)
 			}
 			continue
@@ -90,11 +97,7 @@ func check(w io.Writer, m *studies.Model, seed uint64) (code int, err error) {
 			agree++
 		default:
 			disagree++
-			code = exitViolated
-		}
-		verdict := "agrees"
-		if !d.Agrees {
-			verdict = "DISAGREES"
+			verdict, code = "DISAGREES", exitViolated
 		}
 		if len(d.Declared) > 0 {
 			verdict = "declared: " + strings.Join(d.Declared, " ")
@@ -118,5 +121,5 @@ func check(w io.Writer, m *studies.Model, seed uint64) (code int, err error) {
 		}
 	}
 	fmt.Fprintf(w, "derivatives: %s\n", strings.Join(parts, ", "))
-	return code, nil
+	return code
 }

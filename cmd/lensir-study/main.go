@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -43,9 +41,7 @@ func (e *exit) Error() string {
 func (e *exit) Unwrap() error { return e.err }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	os.Exit(run(ctx, os.Stdout, os.Stderr, os.Args[1:]))
+	os.Exit(run(context.Background(), os.Stdout, os.Stderr, os.Args[1:]))
 }
 
 // run executes one command line and returns its exit code.

@@ -8,7 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -46,7 +48,15 @@ where it stopped, and a point that is there already is not computed again.`,
 		Args:              someStudies,
 		ValidArgsFunction: completeStudy,
 		RunE: func(c *cobra.Command, args []string) error {
-			return runStudies(c.Context(), c.OutOrStdout(), c.ErrOrStderr(), args, f)
+			stderr := c.ErrOrStderr()
+			ctx, stop := signal.NotifyContext(c.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			quiet := context.AfterFunc(ctx, func() {
+				stop() // a second signal has its usual effect
+				fmt.Fprintln(stderr, "lensir-study: finishing the points at work; a second interrupt stops at once")
+			})
+			defer quiet()
+			return runStudies(ctx, c.OutOrStdout(), stderr, args, f)
 		},
 	}
 	settingsFlag(c, &f.set)
@@ -84,6 +94,9 @@ func jobsOf(args []string, f runFlags) ([]job, error) {
 				j.dir = filepath.Join(f.out, j.name)
 			}
 		}
+		if exists(filepath.Join(j.dir, results.StudyName)) && !exists(filepath.Join(j.dir, results.ManifestName)) {
+			return nil, fmt.Errorf("%s has a %s of its own, which the results would overwrite: name another folder with --out", j.dir, results.StudyName)
+		}
 		for _, other := range jobs {
 			if other.dir == j.dir {
 				return nil, fmt.Errorf("two studies would write to %s: run them one by one, with --out", j.dir)
@@ -92,6 +105,11 @@ func jobsOf(args []string, f runFlags) ([]job, error) {
 		jobs = append(jobs, j)
 	}
 	return jobs, nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 func runStudies(ctx context.Context, stdout, stderr io.Writer, args []string, f runFlags) error {
