@@ -37,7 +37,7 @@ var schemas = []schema{
 	{Schedules, []string{"method", "T", "slots", "budget", "first_pass", "later_replays", "replays", "replays_predicted",
 		"records", "writes", "reads", "max_step_replays", "peak_slots", "peak_bytes", "bound_bytes", "value",
 		"gradient_norm", "gradient_equal", dynamic}, nil},
-	{Program, []string{dynamic}, nil},
+	{Program, []string{"transformation", "name", "index", "input", "input_index", "direction", "order", "value", dynamic}, nil},
 	{Measurements, []string{dynamic}, nil},
 }
 

@@ -92,6 +92,8 @@ func (d *decoder) declare() error {
 	for _, section := range []string{"constants", "parameters", "data", "define", "state", "branches", "objective"} {
 		names = append(names, d.entries(section)...)
 	}
+	names = append(names, d.entries("program", "outputs")...)
+	names = append(names, d.entries("program", "directions")...)
 	for _, n := range d.entries("root") {
 		if d.tree.child("state", n.name) == nil { // an equation may share the name of a block
 			names = append(names, n)
@@ -137,9 +139,13 @@ func (d *decoder) formula(n *node) Formula {
 	return Formula{Text: text, Key: strings.Join(n.path(), "."), Place: Place{d.src, n.at}}
 }
 
-func (d *decoder) definitions(section string) (list []Definition) {
-	for _, n := range d.entries(section) {
-		list = append(list, Definition{n.name, d.formula(n), d.keyPlace(n)})
+func (d *decoder) definitions(section ...string) (list []Definition) {
+	for _, n := range d.entries(section...) {
+		value := n
+		if n.kind == tableNode {
+			value = n.child("value")
+		}
+		list = append(list, Definition{n.name, d.formula(value), d.keyPlace(n)})
 	}
 	return list
 }
@@ -148,6 +154,9 @@ func (d *decoder) definitions(section string) (list []Definition) {
 func (d *decoder) formulas() error {
 	d.Title, _ = d.tree.child("title").text()
 	d.Define = d.definitions("define")
+	if err := d.responses(); err != nil {
+		return err
+	}
 	d.Objective = d.definitions("objective")
 	var blocks []string
 	for _, n := range d.entries("state") {
@@ -226,6 +235,12 @@ func (d *decoder) setting(path ...string) any {
 
 // settings reads what is neither number nor formula, with defaults.
 func (d *decoder) settings() error {
+	if s, ok := d.tree.child("expect", "status").text(); ok {
+		d.Expect = graph.Status(s)
+	}
+	if d.Kind == Program {
+		return d.program()
+	}
 	d.Implicit = Implicit{
 		Tolerance:     d.setting("implicit", "tolerance").(float64),
 		MaxIterations: int(d.setting("implicit", "max_iterations").(float64)),
@@ -233,9 +248,6 @@ func (d *decoder) settings() error {
 	}
 	if n := d.tree.child("implicit", "max_iterations"); n != nil && (n.count() < 1 || n.count() > 1_000_000) {
 		return d.errorf(n, "%s is from 1 to 1000000, found %d", label(n), n.count())
-	}
-	if s, ok := d.tree.child("expect", "status").text(); ok {
-		d.Expect = graph.Status(s)
 	}
 	for _, stage := range []func() *Error{d.domain, d.bounds, d.steps} {
 		if err := stage(); err != nil {

@@ -29,6 +29,8 @@ type Model struct {
 	Objectives *graph.Program
 	// Constants are the declared q, L_z and L_theta; nil where they are estimated or not asked for.
 	Constants *graph.Program
+	// Program is that of kind program, which has none of the others, and Seeds the cotangents of its outputs.
+	Program, Seeds *graph.Program
 
 	defines map[string]*namedFormula
 	used    map[string]bool
@@ -37,7 +39,17 @@ type Model struct {
 // namedFormula is a definition, parsed.
 type namedFormula struct {
 	Definition
-	parsed *formula.Formula
+	parsed     *formula.Formula
+	cotangents []*formula.Formula // of its declared response
+}
+
+// reads lists the names that a definition and its response read.
+func (d *namedFormula) reads() []formula.Name {
+	names := d.parsed.FreeNames()
+	for _, c := range d.cotangents {
+		names = append(names, c.FreeNames()...)
+	}
+	return names
 }
 
 // Compile types and lowers a study. The error is an *Error with the formula's place in the file.
@@ -48,10 +60,19 @@ func Compile(s *Study) (*Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.defines[d.Name] = &namedFormula{d, parsed}
+		m.defines[d.Name] = &namedFormula{Definition: d, parsed: parsed}
+		if err := m.parseResponse(m.defines[d.Name]); err != nil {
+			return nil, err
+		}
 	}
 	if err := m.checkCircles(); err != nil {
 		return nil, err
+	}
+	if s.Kind == Program {
+		if err := m.lowerProgram(); err != nil {
+			return nil, err
+		}
+		return m, m.checkUsed()
 	}
 	if err := m.lowerStarts(); err != nil {
 		return nil, err
@@ -84,6 +105,9 @@ func Compile(s *Study) (*Model, error) {
 
 // Programs lists the programs of the model, with what each is.
 func (m *Model) Programs() []*graph.Program {
+	if m.Program != nil {
+		return []*graph.Program{m.Program}
+	}
 	programs := append(slices.Clone(m.Starts), m.Equations)
 	if m.Residual != m.Equations {
 		programs = append(programs, m.Residual)
@@ -127,7 +151,7 @@ func (m *Model) checkCircles() error {
 			circle := strings.Join(append(path[k:], name), " → ")
 			return d.Place.errorf("define."+name, "the definitions go in a circle: %s", circle).hint("a definition may use the ones that do not use it")
 		}
-		for _, n := range d.parsed.FreeNames() {
+		for _, n := range d.reads() {
 			if err := visit(n.Name, append(slices.Clone(path), name)); err != nil {
 				return err
 			}
@@ -328,29 +352,8 @@ func (l *lowering) formula(d Definition) (graph.Value, error) {
 }
 
 func (l *lowering) lowerParsed(f Formula, parsed *formula.Formula) (graph.Value, error) {
-	for _, n := range parsed.FreeNames() {
-		if _, ok := l.scope[n.Name]; ok {
-			continue
-		}
-		if d, ok := l.defines[n.Name]; ok {
-			l.used[n.Name] = true
-			v, err := l.lowerParsed(d.Formula, d.parsed)
-			if err != nil {
-				return graph.None, err
-			}
-			l.b.Name(v, d.Name)
-			l.scope[d.Name] = v
-			continue
-		}
-		if !l.withState && slices.ContainsFunc(l.Study.State, func(b Block) bool { return b.Name == n.Name }) {
-			return graph.None, f.Errorf(n.Offset, n.Offset+len(n.Name), "it may use constants, data and parameters",
-				"%q is the state, which this formula cannot read", n.Name)
-		}
-		hint := "names come from [constants], [data], [parameters], [define] and [state]"
-		if near := nearest(n.Name, l.names()); near != "" {
-			hint = fmt.Sprintf("did you mean %q?", near)
-		}
-		return graph.None, f.Errorf(n.Offset, n.Offset+len(n.Name), hint, "unknown name %q", n.Name)
+	if err := l.resolve(f, parsed.FreeNames()); err != nil {
+		return graph.None, err
 	}
 	l.b.SetOrigin(f.origin())
 	v, err := parsed.Lower(l.b, l.scope)
@@ -358,6 +361,35 @@ func (l *lowering) lowerParsed(f Formula, parsed *formula.Formula) (graph.Value,
 		return graph.None, f.whole("c ? 1 : 0 makes a number of a condition", "the formula is %v, want float64", l.b.Type(v))
 	}
 	return v, f.locate(err)
+}
+
+// resolve brings the names that a formula reads into the scope: a definition is lowered when it is first read.
+func (l *lowering) resolve(f Formula, names []formula.Name) error {
+	for _, n := range names {
+		if _, ok := l.scope[n.Name]; ok {
+			continue
+		}
+		if d, ok := l.defines[n.Name]; ok {
+			l.used[n.Name] = true
+			v, err := l.define(d)
+			if err != nil {
+				return err
+			}
+			l.b.Name(v, d.Name)
+			l.scope[d.Name] = v
+			continue
+		}
+		if !l.withState && slices.ContainsFunc(l.Study.State, func(b Block) bool { return b.Name == n.Name }) {
+			return f.Errorf(n.Offset, n.Offset+len(n.Name), "it may use constants, data and parameters",
+				"%q is the state, which this formula cannot read", n.Name)
+		}
+		hint := "names come from [constants], [data], [parameters], [define] and [state]"
+		if near := nearest(n.Name, l.names()); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return f.Errorf(n.Offset, n.Offset+len(n.Name), hint, "unknown name %q", n.Name)
+	}
+	return nil
 }
 
 // origin names a formula in reasons and in programs.

@@ -102,16 +102,20 @@ func onlyFor(r, section row) string {
 	if len(r.kinds) == 0 || len(section.kinds) > 0 {
 		return ""
 	}
-	return fmt.Sprintf(" For kind `%s`.", r.kinds[0])
+	return fmt.Sprintf(" For kind %s.", r.kindNames("`"))
 }
 
 func takes(r row) string {
-	if r.want != wantChoice {
+	if r.want != wantChoice && r.want != wantWords {
 		return wants[r.want]
 	}
 	quoted := make([]string, len(r.choices))
 	for i, c := range r.choices {
 		quoted[i] = fmt.Sprintf("`%q`", c)
 	}
-	return strings.Join(quoted, ", ")
+	list := strings.Join(quoted, ", ")
+	if r.want == wantWords {
+		list = "a list of " + list
+	}
+	return list
 }

@@ -59,6 +59,15 @@ func (r *rule) at(path ...string) *rule {
 	return r
 }
 
+// kindNames lists the kinds of study that take the key, each in quotes.
+func (r *row) kindNames(quote string) string {
+	names := make([]string, len(r.kinds))
+	for i, k := range r.kinds {
+		names[i] = quote + string(k) + quote
+	}
+	return strings.Join(names, " or ")
+}
+
 func (r *rule) takes(kind Kind) bool { return len(r.kinds) == 0 || slices.Contains(r.kinds, kind) }
 
 // checker holds a tree against the schema.
@@ -90,7 +99,7 @@ func (c *checker) check(n *node, r *rule) {
 			c.unknown(n, k, r)
 		case !known.takes(c.kind):
 			c.errorf(k, k.keyAt, "%s is not for kind = %q", label(k), c.kind).
-				hint("it belongs to kind = %q; this kind takes %s", known.kinds[0], strings.Join(c.known(r), ", "))
+				hint("it belongs to kind = %s; this kind takes %s", known.kindNames(`"`), strings.Join(c.known(r), ", "))
 		default:
 			c.value(k, known)
 		}
@@ -204,7 +213,7 @@ func (c *checker) value(n *node, r *rule) {
 			c.check(n, rules.keys[form])
 			return
 		}
-		if r.want == wantTable || r.want == wantScale {
+		if r.want == wantTable || r.want == wantScale || r.want == wantDefinition {
 			c.check(n, r)
 			return
 		}
@@ -225,14 +234,17 @@ func (c *checker) value(n *node, r *rule) {
 }
 
 func describeWant(r *rule) string {
-	if r.want != wantChoice {
+	if r.want != wantChoice && r.want != wantWords {
 		return wants[r.want]
 	}
 	quoted := make([]string, len(r.choices))
 	for i, choice := range r.choices {
 		quoted[i] = fmt.Sprintf("%q", choice)
 	}
-	if len(quoted) == 1 {
+	switch {
+	case r.want == wantWords:
+		return "a list of words, of " + strings.Join(quoted, ", ")
+	case len(quoted) == 1:
 		return quoted[0]
 	}
 	return "one of " + strings.Join(quoted, ", ")
@@ -260,7 +272,20 @@ func (c *checker) misfit(n *node, r *rule) (bad *node, why string) {
 			}
 			ok = true
 		}
-	case wantFormula:
+	case wantWords:
+		if list && len(n.items) > 0 {
+			for i, item := range n.items {
+				s, isText := item.value.(string)
+				if !isText || !slices.Contains(r.choices, s) {
+					return item, "an entry that is " + found(item)
+				}
+				if slices.ContainsFunc(n.items[:i], func(other *node) bool { return other.value == item.value }) {
+					return item, fmt.Sprintf("%q twice", s)
+				}
+			}
+			ok = true
+		}
+	case wantFormula, wantDefinition:
 		s, isText := n.value.(string)
 		if isText && strings.TrimSpace(s) == "" {
 			return n, "nothing between the quotes"
@@ -298,9 +323,15 @@ func (c *checker) misfit(n *node, r *rule) (bad *node, why string) {
 		}
 	case wantArray:
 		ok = list || isNumber(n) // entries are looked at one by one when the array is read
+	case wantSeed:
+		s, isText := n.value.(string)
+		if isText && strings.TrimSpace(s) == "" {
+			return n, "nothing between the quotes"
+		}
+		ok = isText || list || isNumber(n)
 	case wantList:
 		ok = list
-	case wantColumns:
+	case wantColumns, wantNames:
 		isText := func(n *node) bool { _, ok := n.value.(string); return ok }
 		if list && len(n.items) > 0 {
 			return all(n, isText)
@@ -341,7 +372,7 @@ func (c *checker) misfitHint(e *Error, bad *node, r *rule) {
 		}
 	case r.want == wantChoice && isNumber(bad):
 		e.hint("put it in quotes")
-	case r.want == wantFormula && bad.kind == arrayNode:
+	case (r.want == wantFormula || r.want == wantDefinition) && bad.kind == arrayNode:
 		e.hint("put the list in quotes: it is part of a formula")
 	case r.want == wantFormula && bad.kind == tableNode && r.example != "":
 		e.hint("for example %s", r.example)

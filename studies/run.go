@@ -117,6 +117,9 @@ func describe(s *Study, name string) results.Study {
 	if d.Title == "" {
 		d.Title = name
 	}
+	if s.Kind == Program {
+		d.Main = results.Program
+	}
 	for _, o := range s.Objective {
 		d.Objectives = append(d.Objectives, o.Name)
 	}
@@ -224,6 +227,9 @@ func recount(study *Study, r *results.Record) *Outcome {
 	out := &Outcome{}
 	for _, row := range r.Rows(results.Implicit) {
 		out.count(study, row.Ending, row.Branch)
+	}
+	if study.Kind == Program {
+		out.countProgram(study, r.Rows(results.Program))
 	}
 	for _, row := range r.Rows(results.Iterates) {
 		if row.Status != string(graph.IteratesDifferentiated) {

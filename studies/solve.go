@@ -3,6 +3,7 @@ package studies
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -24,12 +25,17 @@ type Solver struct {
 	starts                          []*implicit.Map
 	equations, residual, objectives *implicit.Map
 	constants                       *implicit.Map
+	program                         *programSolver // of kind program, which has nothing of the rest
 }
 
 // NewSolver compiles a model. The seed draws the directions and samples of its checks.
 func NewSolver(m *Model, seed uint64) (*Solver, error) {
 	s := &Solver{model: m, seed: seed}
 	var err error
+	if m.Study.Kind == Program {
+		s.program, err = newProgramSolver(m, seed)
+		return s, err
+	}
 	compile := func(p *graph.Program, withState bool) (f *implicit.Map) {
 		if p != nil && err == nil {
 			f, err = s.mapOf(p, withState)
@@ -46,6 +52,9 @@ func NewSolver(m *Model, seed uint64) (*Solver, error) {
 
 // Clone returns a solver of the same compiled model, for another goroutine.
 func (s *Solver) Clone() *Solver {
+	if s.program != nil {
+		return &Solver{model: s.model, seed: s.seed, program: s.program.clone()}
+	}
 	c := &Solver{model: s.model, seed: s.seed, equations: s.equations.Clone(), residual: s.residual.Clone(), objectives: s.objectives.Clone()}
 	for _, start := range s.starts {
 		c.starts = append(c.starts, start.Clone())
@@ -115,6 +124,13 @@ type Outcome struct {
 func (s *Solver) Solve(p Point) (*Outcome, error) {
 	began := time.Now()
 	out := &Outcome{Record: &results.Record{Point: p.ID(results.RecordFormat, s.seed)}}
+	if s.program != nil {
+		if err := s.program.solve(out, p); err != nil {
+			return nil, err
+		}
+		putTime(out.Record, began)
+		return out, nil
+	}
 	theta := s.load(p)
 	for i, start := range s.starts {
 		branch := ""
@@ -127,9 +143,14 @@ func (s *Solver) Solve(p Point) (*Outcome, error) {
 			return nil, err
 		}
 	}
-	out.Record.Add(results.Measurements, results.Row{Ending: results.Ending{Status: string(graph.OK)},
-		Fields: results.Fields{{Column: "wall_s", Value: results.Float(time.Since(began).Seconds())}}})
+	putTime(out.Record, began)
 	return out, nil
+}
+
+// putTime adds the time of a point.
+func putTime(r *results.Record, began time.Time) {
+	r.Add(results.Measurements, results.Row{Ending: results.Ending{Status: string(graph.OK)},
+		Fields: results.Fields{{Column: "wall_s", Value: results.Float(time.Since(began).Seconds())}}})
 }
 
 // branch computes the exact branch from one start, and the iterates from it.
@@ -153,6 +174,7 @@ func (s *Solver) branch(out *Outcome, branch string, start *implicit.Map, theta 
 	row := results.Row{Branch: branch, Ending: ending}
 	if err == nil {
 		s.putGradients(&row.Fields, gradients)
+		putDeclared(&row.Fields, s.model.declared(false))
 		if err := s.putArrays(out.Record, branch, root, theta, sensitivity, gradients); err != nil {
 			return err
 		}
@@ -229,6 +251,34 @@ func (o *Outcome) count(s *Study, e results.Ending, branch string) {
 			of = " of branch " + branch
 		}
 		o.Warnings = append(o.Warnings, fmt.Sprintf("expected %s, but the status%s is %s", expected, of, e.Status))
+	}
+}
+
+// declared names the declared responses that the derivatives of the exact branch, or of the K-step map, depend on.
+func (m *Model) declared(iterate bool) string {
+	names := map[string]bool{}
+	add := func(p *graph.Program) {
+		for o := range p.Outputs {
+			for _, name := range graph.Declared(p, o) {
+				names[name] = true
+			}
+		}
+	}
+	add(m.Equations)
+	if iterate {
+		for _, p := range m.Starts {
+			add(p)
+		}
+	} else {
+		add(m.Objectives)
+	}
+	return strings.Join(slices.Sorted(maps.Keys(names)), " ")
+}
+
+// putDeclared adds the mark of what is not a classical derivative; there is no such column where nothing is marked.
+func putDeclared(f *results.Fields, declared string) {
+	if declared != "" {
+		f.Set("declared", results.Text(declared))
 	}
 }
 
@@ -337,7 +387,7 @@ func (s *Solver) putSensitivities(r *results.Record, branch, kind string, k int,
 	if len(jacobian) > maxSensitivities {
 		return
 	}
-	rest := jacobian
+	rest, declared := jacobian, s.model.declared(k >= 0)
 	for b, block := range s.model.Study.State {
 		for i := range s.model.State[b].Len() {
 			for _, q := range s.model.Study.Parameters {
@@ -352,6 +402,7 @@ func (s *Solver) putSensitivities(r *results.Record, branch, kind string, k int,
 					row.Fields.Set("parameter", results.Text(q.Name))
 					row.Fields.Set("parameter_index", results.Text(entry(q.Value.Shape, l)))
 					row.Fields.Set("value", results.Float(rest[0]))
+					putDeclared(&row.Fields, declared)
 					r.Add(results.Sensitivities, row)
 					rest = rest[1:]
 				}
@@ -422,6 +473,7 @@ func (s *Solver) putIterate(out *Outcome, branch string, l *iterate.Ledger, r it
 		f.Set("constants", results.Text(string(l.Source)))
 	}
 	f.Set("verdict", results.Text(string(r.Verdict)))
+	putDeclared(f, s.model.declared(true))
 	out.Record.Add(results.Iterates, row)
 	out.judge(row)
 	s.putSensitivities(out.Record, branch, "iterate", r.K, row.Ending, r.E)

@@ -640,6 +640,9 @@ func TestSchemaDefaults(t *testing.T) {
 				continue
 			}
 			c := checker{src: src, kind: FixedPoint}
+			if len(r.kinds) > 0 {
+				c.kind = r.kinds[0]
+			}
 			c.value(root.items[0], rules.at(strings.Split(r.path, ".")...))
 			if err := c.err(); err != nil {
 				t.Errorf("%s = %s: %v", r.path, text, err)

@@ -207,6 +207,8 @@ type canonical struct {
 	Bounds     *[3]string `json:"bounds"` // null: none; empty: estimated
 	Steps      []int      `json:"steps"`
 	Implicit   Implicit   `json:"implicit"`
+	Program    any        `json:"program,omitempty"`
+	Responses  [][2]any   `json:"responses,omitempty"`
 }
 
 // Canonical returns the canonical JSON of a point: kind, formulas, values, settings, the seed of the
@@ -229,6 +231,12 @@ func (p Point) Canonical(format int, seed uint64) []byte {
 			starts = append(starts, f.Text)
 		}
 		c.Branches = append(c.Branches, [2]any{b.Name, starts})
+	}
+	for _, r := range s.Responses {
+		c.Responses = append(c.Responses, [2]any{r.Name, texts(r.Cotangents)})
+	}
+	if s.Program != nil {
+		c.Program = s.Program.canonical()
 	}
 	if b := s.Bounds; b != nil {
 		c.Bounds = &[3]string{b.Q.Text, b.LZ.Text, b.LTheta.Text}
