@@ -127,6 +127,23 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// An iteration that passes a saddle of the map ends elsewhere. In the second unknown 0 repels by the
+// factor 1.5 and the iteration ends at ½; in the first it contracts quickly to 0.
+func TestSaddleIsNoLimit(t *testing.T) {
+	g := vectorMap(t, 2, 1, "[0.1 * z[0], 1.5 * z[1] - z[1]^2 + 0 * t[0]]")
+	r := vectorMap(t, 2, 1, "z - [0.1 * z[0], 1.5 * z[1] - z[1]^2 + 0 * t[0]]")
+	root, err := FindLimit(g, r, []float64{1, 1e-9}, []float64{0}, Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "z[1]", root.Z[1], 0.5, 1e-14)
+	// On the saddle itself the iteration rests.
+	root, err = FindLimit(g, r, []float64{0, 0}, []float64{0}, Settings{})
+	if err != nil || root.Z[1] != 0 {
+		t.Errorf("at rest: %v, %v", root.Z, err)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	cases := []struct {
 		name   string

@@ -42,7 +42,7 @@ var schemas = []schema{
 		[]string{"output_bytes", "work_bytes", "state_bytes", "cotangent_bytes", "record_bytes", "tape_bytes", "snapshot_bytes", "compared_with",
 			"first_pass", "later_replays", "records", "gradient_norm", "value", "reads", "writes", "max_step_replays", "bound_bytes", "replays_predicted"}},
 	{Theory, []string{"method", "T", "slots", "replays", dynamic}, nil},
-	{Program, []string{dynamic}, nil},
+	{Program, []string{"transformation", "name", "index", "input", "input_index", "direction", "order", "value", dynamic}, nil},
 	{Measurements, []string{dynamic}, nil},
 }
 

@@ -504,6 +504,23 @@ func TestChainHessian(t *testing.T) {
 	}
 }
 
+// A declared response goes through the chain, and marks its results.
+func TestChainDeclared(t *testing.T) {
+	out := solveText(t, "kind = \"chain\"\n[parameters]\na = 1.4\n[define]\nr = { value = \"round(x)\", response = { x = \"seed\" } }\n[state]\nx = { start = \"a\" }\n"+
+		"[chain]\nsteps = 2\n[next]\nx = \"3 * r + 0.2\"\n[objective]\nJ = \"x\"\n", 0)
+	row := chainRow(t, out.Record)
+	// 1.4 → 3.2 → 9.2; the response says that round has the derivative 1.
+	digits(t, "J", 15, number(t, row, "J"), 9.2)
+	if got := number(t, row, "dJ_a"); got != 9 {
+		t.Errorf("dJ_a is %v, want 9", got)
+	}
+	for _, r := range append(out.Record.Rows(results.Schedules), row) {
+		if r.Fields.Get("declared") != results.Text("r") {
+			t.Errorf("no mark in %+v", r)
+		}
+	}
+}
+
 // FuzzChain wants no panic from any formulas.
 func FuzzChain(f *testing.F) {
 	f.Add("x + 0.1 * a * (u[j] - x)", "u[j]^2", "x^2", "0.25")

@@ -112,6 +112,7 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p Point) error {
 			return err
 		}
 		row.Fields.Set("adjoint_tangent_gap", results.Float(gap))
+		putDeclared(&row.Fields, s.declared())
 	}
 	if err != nil {
 		out.count(p.Study, row.Ending, "")
@@ -132,6 +133,11 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p Point) error {
 	out.Record.Add(results.Chain, row)
 	c.putTheory(out.Record)
 	return c.measure(ctx, out, value, first)
+}
+
+// declared names the declared responses that the derivatives depend on.
+func (s *chainSolver) declared() string {
+	return declaredBy(append(slices.Clone(s.model.Starts), s.model.Equations, s.model.Objectives)...)
 }
 
 // forward evaluates the chain without derivatives: its status is that of the chain. Of a chain whose end is a condition, it finds T.
@@ -379,6 +385,7 @@ func (c *chainPoint) judged(row *results.Row, got, reference *swept, value float
 	if violated == "" {
 		violated = c.putCounts(&row.Fields, got, reference, value)
 	}
+	putDeclared(&row.Fields, c.declared())
 	row.Fields.Set("certificate", results.Text(certificateHolds))
 	if violated != "" {
 		row.Fields.Set("certificate", results.Text(certificateViolated))

@@ -29,12 +29,11 @@ func (r arrayReader) data(f files, study string, n *node) (Array, *Error) {
 	key := strings.Join(n.path(), ".")
 	file := n.child("file")
 	name := file.value.(string)
-	if name == "" || path.IsAbs(name) || strings.Contains(name, `\`) {
-		return Array{}, r.errorf(file, "%q is not a path from the study's folder", name).hint(`for example "data/longley.csv"`)
+	full, err := r.relative(study, file, name, "data/longley.csv")
+	if err != nil {
+		return Array{}, err
 	}
-	full := beside(study, name)
 	var t table
-	var err *Error
 	switch strings.ToLower(path.Ext(name)) {
 	case ".csv":
 		if n.child("columns") == nil {
@@ -65,6 +64,14 @@ func (r arrayReader) data(f files, study string, n *node) (Array, *Error) {
 		return Array{}, err
 	}
 	return r.selectRows(n, t)
+}
+
+// relative returns the path of a file that the study at a path names.
+func (r arrayReader) relative(study string, n *node, name, example string) (string, *Error) {
+	if name == "" || path.IsAbs(name) || strings.Contains(name, `\`) {
+		return "", r.errorf(n, "%q is not a path from the study's folder", name).hint("for example %q", example)
+	}
+	return beside(study, name), nil
 }
 
 // selectRows applies rows and scale.

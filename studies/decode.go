@@ -92,6 +92,8 @@ func (d *decoder) declare() error {
 	for _, section := range []string{"constants", "parameters", "data", "define", "state", "controls", "branches", "objective"} {
 		names = append(names, d.entries(section)...)
 	}
+	names = append(names, d.entries("program", "outputs")...)
+	names = append(names, d.entries("program", "directions")...)
 	for _, n := range d.entries("root") {
 		if d.tree.child("state", n.name) == nil { // an equation may share the name of a block
 			names = append(names, n)
@@ -137,9 +139,13 @@ func (d *decoder) formula(n *node) Formula {
 	return Formula{Text: text, Key: strings.Join(n.path(), "."), Place: Place{d.src, n.at}}
 }
 
-func (d *decoder) definitions(section string) (list []Definition) {
-	for _, n := range d.entries(section) {
-		list = append(list, Definition{n.name, d.formula(n), d.keyPlace(n)})
+func (d *decoder) definitions(section ...string) (list []Definition) {
+	for _, n := range d.entries(section...) {
+		value := n
+		if n.kind == tableNode {
+			value = n.child("value")
+		}
+		list = append(list, Definition{n.name, d.formula(value), d.keyPlace(n)})
 	}
 	return list
 }
@@ -148,6 +154,9 @@ func (d *decoder) definitions(section string) (list []Definition) {
 func (d *decoder) formulas() error {
 	d.Title, _ = d.tree.child("title").text()
 	d.Define = d.definitions("define")
+	if err := d.responses(); err != nil {
+		return err
+	}
 	if d.Kind == Chain {
 		if err := d.chain(); err != nil {
 			return err
@@ -241,6 +250,9 @@ func (d *decoder) settings() error {
 	}
 	if d.Kind == Chain {
 		return d.schedule()
+	}
+	if d.Kind == Program {
+		return d.program()
 	}
 	d.Implicit = Implicit{
 		Tolerance:     d.setting("implicit", "tolerance").(float64),

@@ -65,6 +65,9 @@ func (m *Model) Signature() string {
 			line("control", u.Name+"[j]", graph.F64(u.Shape...), "= "+brief(u.Start.Text))
 		}
 	}
+	if m.Program != nil {
+		m.signProgram(line)
+	}
 	for i, e := range s.Equations {
 		line(section, e.Name, m.Equations.OutputTypes()[i], "= "+brief(e.Formula.Text))
 	}
@@ -102,10 +105,24 @@ type Difference struct {
 	Agrees                bool
 	Reason                string       // why there is nothing to compare, or what disagrees
 	Status                graph.Status // of the exact branch, if it was refused
+	// Declared names the declared responses that the derivative depends on: then it need not agree.
+	Declared []string
 }
 
 // Compared reports whether there is a derivative and a difference.
 func (d Difference) Compared() bool { return d.Step > 0 }
+
+// declaring adds the declared responses that the outputs of some programs depend on.
+func declaring(d Difference, programs ...*graph.Program) Difference {
+	for _, p := range programs {
+		for o := range p.Outputs {
+			d.Declared = append(d.Declared, graph.Declared(p, o)...)
+		}
+	}
+	slices.Sort(d.Declared)
+	d.Declared = slices.Compact(d.Declared)
+	return d
+}
 
 // refused stands for the comparisons along an exact branch that there is not.
 func refused(err error) Difference {
@@ -123,12 +140,15 @@ func (s *Solver) CheckDerivatives(p Point) ([]Difference, error) {
 	if s.chain != nil {
 		return s.chain.checkChain(context.Background(), p)
 	}
+	if s.program != nil {
+		return s.program.checkProgram(p)
+	}
 	theta := s.load(p)
 	rng := rand.New(rand.NewPCG(s.seed, 0x636865636b))
 	var list []Difference
 	_, _, m := s.starts[0].Dims()
 	z0 := make([]float64, m)
-	list = append(list, compareMap("start", s.starts[0], nil, theta, rng))
+	list = append(list, declaring(compareMap("start", s.starts[0], nil, theta, rng), s.model.Starts[0]))
 	if err := s.starts[0].Eval(z0, nil, theta); err != nil {
 		return append(list, refused(err)), refusalOnly(err)
 	}
@@ -136,13 +156,14 @@ func (s *Solver) CheckDerivatives(p Point) ([]Difference, error) {
 	if s.model.Study.Kind == FixedPoint {
 		name = "G at the start"
 	}
-	list = append(list, compareMap(name, s.equations, z0, theta, rng), compareMap("objectives at the start", s.objectives, z0, theta, rng))
+	list = append(list, declaring(compareMap(name, s.equations, z0, theta, rng), s.model.Equations),
+		declaring(compareMap("objectives at the start", s.objectives, z0, theta, rng), s.model.Objectives))
 	root, _, gradients, err := s.exact(z0, theta, s.settings())
 	if err != nil {
 		return append(list, refused(err)), refusalOnly(err)
 	}
 	for i, g := range gradients {
-		list = append(list, s.compareBranch(i, g, root, theta, rng))
+		list = append(list, declaring(s.compareBranch(i, g, root, theta, rng), s.model.Equations, s.model.Objectives.WithOutputs(s.model.Objectives.Outputs[i])))
 	}
 	return list, nil
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-//go:embed *.toml data
+//go:embed *.toml data modules
 var gallery embed.FS
 
 // GalleryFolder is the path under which the gallery studies are known.

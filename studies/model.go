@@ -32,6 +32,8 @@ type Model struct {
 	Constants *graph.Program
 	// Until is the condition that ends a chain, with j as further input; nil without one.
 	Until *graph.Program
+	// Program is that of kind program, which has none of the others, and Seeds the cotangents of its outputs.
+	Program, Seeds *graph.Program
 
 	length   *graph.Program // T of the constants
 	controls *graph.Program // their values, of constants and data
@@ -42,7 +44,17 @@ type Model struct {
 // namedFormula is a definition, parsed.
 type namedFormula struct {
 	Definition
-	parsed *formula.Formula
+	parsed     *formula.Formula
+	cotangents []*formula.Formula // of its declared response
+}
+
+// reads lists the names that a definition and its response read.
+func (d *namedFormula) reads() []formula.Name {
+	names := d.parsed.FreeNames()
+	for _, c := range d.cotangents {
+		names = append(names, c.FreeNames()...)
+	}
+	return names
 }
 
 // Compile types and lowers a study. The error is an *Error with the formula's place in the file.
@@ -53,10 +65,19 @@ func Compile(s *Study) (*Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		m.defines[d.Name] = &namedFormula{d, parsed}
+		m.defines[d.Name] = &namedFormula{Definition: d, parsed: parsed}
+		if err := m.parseResponse(m.defines[d.Name]); err != nil {
+			return nil, err
+		}
 	}
 	if err := m.checkCircles(); err != nil {
 		return nil, err
+	}
+	if s.Kind == Program {
+		if err := m.lowerProgram(); err != nil {
+			return nil, err
+		}
+		return m, m.checkUsed()
 	}
 	if err := m.lowerStarts(); err != nil {
 		return nil, err
@@ -94,6 +115,9 @@ func Compile(s *Study) (*Model, error) {
 
 // Programs lists the programs of the model, with what each is.
 func (m *Model) Programs() []*graph.Program {
+	if m.Program != nil {
+		return []*graph.Program{m.Program}
+	}
 	programs := append(slices.Clone(m.Starts), m.Equations)
 	if m.Residual != m.Equations && m.Residual != nil {
 		programs = append(programs, m.Residual)
@@ -137,7 +161,7 @@ func (m *Model) checkCircles() error {
 			circle := strings.Join(append(path[k:], name), " → ")
 			return d.Place.errorf("define."+name, "the definitions go in a circle: %s", circle).hint("a definition may use the ones that do not use it")
 		}
-		for _, n := range d.parsed.FreeNames() {
+		for _, n := range d.reads() {
 			if err := visit(n.Name, append(slices.Clone(path), name)); err != nil {
 				return err
 			}
@@ -363,29 +387,8 @@ func (l *lowering) formula(d Definition) (graph.Value, error) {
 }
 
 func (l *lowering) lowerParsed(f Formula, parsed *formula.Formula, condition bool) (graph.Value, error) {
-	for _, n := range parsed.FreeNames() {
-		if _, ok := l.scope[n.Name]; ok {
-			continue
-		}
-		if d, ok := l.defines[n.Name]; ok {
-			l.used[n.Name] = true
-			v, err := l.lowerParsed(d.Formula, d.parsed, false)
-			if err != nil {
-				return graph.None, err
-			}
-			l.b.Name(v, d.Name)
-			l.scope[d.Name] = v
-			continue
-		}
-		if what := l.Study.hidden(n.Name); what != "" {
-			return graph.None, f.Errorf(n.Offset, n.Offset+len(n.Name), "it may use "+l.readable(),
-				"%q is %s, which this formula cannot read", n.Name, what)
-		}
-		hint := "names come from [constants], [data], [parameters], [define] and [state]"
-		if near := nearest(n.Name, l.names()); near != "" {
-			hint = fmt.Sprintf("did you mean %q?", near)
-		}
-		return graph.None, f.Errorf(n.Offset, n.Offset+len(n.Name), hint, "unknown name %q", n.Name)
+	if err := l.resolve(f, parsed.FreeNames()); err != nil {
+		return graph.None, err
 	}
 	l.b.SetOrigin(f.origin())
 	v, err := parsed.Lower(l.b, l.scope)
@@ -426,6 +429,35 @@ func (l *lowering) readable() string {
 		list = append(list, "j")
 	}
 	return strings.Join(list[:len(list)-1], ", ") + " and " + list[len(list)-1]
+}
+
+// resolve brings the names that a formula reads into the scope: a definition is lowered when it is first read.
+func (l *lowering) resolve(f Formula, names []formula.Name) error {
+	for _, n := range names {
+		if _, ok := l.scope[n.Name]; ok {
+			continue
+		}
+		if d, ok := l.defines[n.Name]; ok {
+			l.used[n.Name] = true
+			v, err := l.define(d)
+			if err != nil {
+				return err
+			}
+			l.b.Name(v, d.Name)
+			l.scope[d.Name] = v
+			continue
+		}
+		if what := l.Study.hidden(n.Name); what != "" {
+			return f.Errorf(n.Offset, n.Offset+len(n.Name), "it may use "+l.readable(),
+				"%q is %s, which this formula cannot read", n.Name, what)
+		}
+		hint := "names come from [constants], [data], [parameters], [define] and [state]"
+		if near := nearest(n.Name, l.names()); near != "" {
+			hint = fmt.Sprintf("did you mean %q?", near)
+		}
+		return f.Errorf(n.Offset, n.Offset+len(n.Name), hint, "unknown name %q", n.Name)
+	}
+	return nil
 }
 
 // origin names a formula in reasons and in programs.

@@ -222,7 +222,7 @@ func (c *checker) value(n *node, r *rule) {
 			c.check(n, rules.keys[form])
 			return
 		}
-		if r.want == wantTable || r.want == wantScale || r.want == wantObjective && Chain == c.kind {
+		if r.want == wantTable || r.want == wantScale || r.want == wantDefinition || r.want == wantObjective && c.kind == Chain {
 			c.check(n, r)
 			return
 		}
@@ -298,7 +298,7 @@ func (c *checker) misfit(n *node, r *rule) (bad *node, why string) {
 		if s, isText := n.value.(string); isText {
 			_, ok = parseSize(s)
 		}
-	case wantFormula, wantObjective:
+	case wantFormula, wantDefinition, wantObjective:
 		s, isText := n.value.(string)
 		if isText && strings.TrimSpace(s) == "" {
 			return n, "nothing between the quotes"
@@ -336,9 +336,15 @@ func (c *checker) misfit(n *node, r *rule) (bad *node, why string) {
 		}
 	case wantArray:
 		ok = list || isNumber(n) // entries are looked at one by one when the array is read
+	case wantSeed:
+		s, isText := n.value.(string)
+		if isText && strings.TrimSpace(s) == "" {
+			return n, "nothing between the quotes"
+		}
+		ok = isText || list || isNumber(n)
 	case wantList:
 		ok = list
-	case wantColumns:
+	case wantColumns, wantNames:
 		isText := func(n *node) bool { _, ok := n.value.(string); return ok }
 		if list && len(n.items) > 0 {
 			return all(n, isText)
@@ -379,7 +385,7 @@ func (c *checker) misfitHint(e *Error, bad *node, r *rule) {
 		}
 	case r.want == wantChoice && isNumber(bad):
 		e.hint("put it in quotes")
-	case r.want == wantFormula && bad.kind == arrayNode:
+	case (r.want == wantFormula || r.want == wantDefinition) && bad.kind == arrayNode:
 		e.hint("put the list in quotes: it is part of a formula")
 	case r.want == wantFormula && bad.kind == tableNode && r.example != "":
 		e.hint("for example %s", r.example)

@@ -122,6 +122,9 @@ func describe(s *Study, name string) results.Study {
 	if d.Title == "" {
 		d.Title = name
 	}
+	if s.Kind == Program {
+		d.Main = results.Program
+	}
 	for _, o := range s.Objective {
 		d.Objectives = append(d.Objectives, o.Name)
 	}
@@ -244,6 +247,9 @@ func recount(study *Study, r *results.Record) *Outcome {
 		if row.Fields.Get("kind") == results.Text(measuredChoice) {
 			out.judgeSchedule(study, row)
 		}
+	}
+	if study.Kind == Program {
+		out.countProgram(study, r.Rows(results.Program))
 	}
 	for _, row := range r.Rows(results.Iterates) {
 		if row.Status != string(graph.IteratesDifferentiated) {

@@ -11,58 +11,65 @@ const (
 	Root       Kind = "root"        // a residual map R(z, θ) = 0
 	FixedPoint Kind = "fixed-point" // a contraction z = G(z, θ)
 	Chain      Kind = "chain"       // transitions x_{j+1} = F(x_j, θ, u[j], j)
+	Program    Kind = "program"     // a module, or named formulas
 )
 
 // want is the type of value that a key takes.
 type want int
 
 const (
-	wantTable     want = iota // a section, or an inline table
-	wantText                  // a string
-	wantChoice                // one of the row's choices
-	wantFormula               // a formula in quotes, or a bare number
-	wantPositive              // a finite number above 0
-	wantNumber                // a finite number
-	wantCount                 // a whole number from 0
-	wantShape                 // a whole number, or a list of them
-	wantRange                 // [first, last, how many]
-	wantPair                  // two numbers
-	wantDraw                  // the law of a sampled name
-	wantRows                  // [first, end]
-	wantArray                 // a number, a vector, a matrix, or a made array
-	wantList                  // a list of numbers, or a made list
-	wantColumns               // a name, or a list of names
-	wantScale                 // "standard", or a table
-	wantObjective             // a formula, or a table
-	wantWords                 // a list of the row's choices
-	wantSize                  // a number of bytes with its unit
+	wantTable      want = iota // a section, or an inline table
+	wantText                   // a string
+	wantChoice                 // one of the row's choices
+	wantFormula                // a formula in quotes, or a bare number
+	wantPositive               // a finite number above 0
+	wantNumber                 // a finite number
+	wantCount                  // a whole number from 0
+	wantShape                  // a whole number, or a list of them
+	wantRange                  // [first, last, how many]
+	wantPair                   // two numbers
+	wantDraw                   // the law of a sampled name
+	wantRows                   // [first, end]
+	wantArray                  // a number, a vector, a matrix, or a made array
+	wantList                   // a list of numbers, or a made list
+	wantColumns                // a name, or a list of names
+	wantScale                  // "standard", or a table
+	wantWords                  // a list of the row's choices
+	wantNames                  // a name, or a list of names
+	wantSeed                   // an array, or a formula
+	wantDefinition             // a formula, or a table with a declared response
+	wantObjective              // a formula, or a table
+	wantSize                   // a number of bytes with its unit
 )
 
 // wants names each type as messages and the reference page do.
 var wants = map[want]string{
-	wantTable:     "a table",
-	wantText:      "a string",
-	wantChoice:    "one of the words",
-	wantFormula:   "a formula in quotes",
-	wantPositive:  "a positive number",
-	wantNumber:    "a number",
-	wantCount:     "a whole number from 0",
-	wantShape:     "a whole number or a list of whole numbers",
-	wantRange:     "[first, last, how many]",
-	wantPair:      "two numbers",
-	wantDraw:      "a law",
-	wantRows:      "[first, end]",
-	wantArray:     "a number, a vector, a matrix or a made array",
-	wantList:      "a list of numbers or a made list",
-	wantColumns:   "a column name or a list of them",
-	wantScale:     `"standard" or { standard = [first, end] }`,
-	wantObjective: `a formula in quotes, or { terminal = "…", running = "…" }`,
-	wantWords:     "a list of words",
-	wantSize:      `a size such as "2GiB"`,
+	wantTable:      "a table",
+	wantText:       "a string",
+	wantChoice:     "one of the words",
+	wantFormula:    "a formula in quotes",
+	wantPositive:   "a positive number",
+	wantNumber:     "a number",
+	wantCount:      "a whole number from 0",
+	wantShape:      "a whole number or a list of whole numbers",
+	wantRange:      "[first, last, how many]",
+	wantPair:       "two numbers",
+	wantDraw:       "a law",
+	wantRows:       "[first, end]",
+	wantArray:      "a number, a vector, a matrix or a made array",
+	wantList:       "a list of numbers or a made list",
+	wantColumns:    "a column name or a list of them",
+	wantScale:      `"standard" or { standard = [first, end] }`,
+	wantWords:      "a list of words",
+	wantNames:      "a name or a list of names",
+	wantDefinition: `a formula in quotes, or { value = "…", response = { … } }`,
+	wantSeed:       "a number, an array, a made array, or a formula in quotes",
+	wantObjective:  `a formula in quotes, or { terminal = "…", running = "…" }`,
+	wantSize:       `a size such as "2GiB"`,
 }
 
 // forms names the rows that describe the table which a type also takes.
-var forms = map[want]string{wantArray: "(array)", wantList: "(list)", wantDraw: "(law)"}
+var forms = map[want]string{wantArray: "(array)", wantSeed: "(array)", wantList: "(list)", wantDraw: "(law)"}
 
 // row is one line of the schema.
 type row struct {
@@ -81,14 +88,16 @@ var (
 	root       = []Kind{Root}
 	equations  = []Kind{Root, FixedPoint}
 	chain      = []Kind{Chain}
+	programs   = []Kind{Program}
+	stateful   = []Kind{Root, FixedPoint, Chain}
 )
 
 // schema is every key of a study file, in the order of the reference page.
 var schema = []row{
 	{path: "title", want: wantText, example: `"Kepler's equation"`,
 		meaning: "What the study shows, in one line."},
-	{path: "kind", want: wantChoice, choices: []string{string(Root), string(FixedPoint), string(Chain)}, required: true, example: `"root"`,
-		meaning: "What the study states: `root`, a residual map R(z, θ) = 0; `fixed-point`, a contraction z = G(z, θ); `chain`, steps x_{j+1} = F(x_j, θ, u[j], j), j = 0, …, T−1."},
+	{path: "kind", want: wantChoice, choices: []string{string(Root), string(FixedPoint), string(Chain), string(Program)}, required: true, example: `"root"`,
+		meaning: "What the study states: `root`, a residual map R(z, θ) = 0; `fixed-point`, a contraction z = G(z, θ); `chain`, steps x_{j+1} = F(x_j, θ, u[j], j), j = 0, …, T−1; `program`, a module of the typed tensor language, or formulas, and transformations of it."},
 
 	{path: "constants", want: wantTable,
 		meaning: "Numbers and arrays that are not differentiated."},
@@ -115,13 +124,19 @@ var schema = []row{
 
 	{path: "define", want: wantTable,
 		meaning: "Named formulas that the formulas after them may use, in order."},
-	{path: "define.<name>", want: wantFormula, example: `"matmul(W, z) + b"`,
-		meaning: "An intermediate value."},
-	{path: "state", want: wantTable, required: true,
+	{path: "define.<name>", want: wantDefinition, example: `"matmul(W, z) + b"`,
+		meaning: "An intermediate value. A table gives it a derivative of your own: what depends on it says so in the column `declared`."},
+	{path: "define.<name>.value", want: wantFormula, required: true, example: `"round(x)"`,
+		meaning: "The value."},
+	{path: "define.<name>.response", want: wantTable, required: true, example: `{ x = "seed" }`,
+		meaning: "The declared response: how a cotangent of the value goes back to the names that it reads."},
+	{path: "define.<name>.response.<operand>", want: wantFormula, example: `"seed"`,
+		meaning: "The cotangent of a name that the value reads, a formula that is linear in `seed`, the cotangent of the value. It is 0 for names that are not given."},
+	{path: "state", want: wantTable, kinds: stateful, required: true,
 		meaning: "The blocks of the state z (of a chain: x), in order."},
-	{path: "state.<block>", want: wantTable, example: `{ start = "0 * b" }`,
+	{path: "state.<block>", want: wantTable, kinds: stateful, example: `{ start = "0 * b" }`,
 		meaning: "A block of the state."},
-	{path: "state.<block>.start", want: wantFormula, required: true, example: `"0"`,
+	{path: "state.<block>.start", want: wantFormula, kinds: stateful, required: true, example: `"0"`,
 		meaning: "z₀(θ) (of a chain: x₀(θ)), a formula of constants, data and parameters; its shape is the block's."},
 	{path: "branches", want: wantTable, kinds: equations,
 		meaning: "Further starts, each solved by itself."},
@@ -155,9 +170,9 @@ var schema = []row{
 		meaning: "The shape of one entry; a scalar when absent."},
 	{path: "controls.<name>.start", want: wantFormula, kinds: chain, byDefault: "0", example: `"0"`,
 		meaning: "Its value, a formula of constants and data: one number, one entry, or an array with an entry for each step."},
-	{path: "objective", want: wantTable, required: true,
+	{path: "objective", want: wantTable, kinds: stateful, required: true,
 		meaning: "The scalars whose gradients are wanted, in order. A chain has one."},
-	{path: "objective.<name>", want: wantObjective, example: `"sum(z^2)"`,
+	{path: "objective.<name>", want: wantObjective, kinds: stateful, example: `"sum(z^2)"`,
 		meaning: "A scalar. Of a chain: of the last state, or a table with a running term."},
 	{path: "objective.<name>.terminal", want: wantFormula, kinds: chain, byDefault: "0", example: `"x^2"`,
 		meaning: "The term of the last state."},
@@ -187,6 +202,35 @@ var schema = []row{
 		meaning: "The bytes of a sweep, instead of methods and slots: the schedule of the least time that fits is chosen, by the measured costs of a step. The choice and what it was chosen from are in `measurements.csv`."},
 	{path: "schedule.repetitions", want: wantCount, kinds: chain, byDefault: "0", example: "5",
 		meaning: "Runs each schedule so many times more, to measure its time and memory; best with `--jobs 1`."},
+
+	{path: "program", want: wantTable, kinds: programs, required: true,
+		meaning: "A program of the inputs in `[parameters]`, `[constants]` and `[data]`, and what is wanted of it. It is differentiated by the parameters."},
+	{path: "program.module", want: wantText, kinds: programs, example: `"modules/tied_residual.json"`,
+		meaning: "A module of the typed tensor language as a JSON file, found from the folder of the study. Each of its inputs has its value under its name."},
+	{path: "program.dimensions", want: wantTable, kinds: programs, example: "{ B = 2, d = 3 }",
+		meaning: "The sizes of the module's named dimensions."},
+	{path: "program.dimensions.<name>", want: wantCount, kinds: programs, example: "2",
+		meaning: "A size, from 1."},
+	{path: "program.outputs", want: wantTable, kinds: programs,
+		meaning: "The outputs as formulas, in order, where there is no module."},
+	{path: "program.outputs.<name>", want: wantFormula, kinds: programs, example: `"sin(x) * x"`,
+		meaning: "An output."},
+	{path: "program.results", want: wantWords, kinds: programs, choices: transformations, required: true, example: `["value", "jvp", "residuals", "cost"]`,
+		meaning: "What is wanted, with outputs y = f(x), seeds γ and J = Σ⟨γ, y⟩: `value`, y; `jvp`, Df·v for each direction; `vjp`, Dfᵀγ; `gradient`, ∇J with the seeds held fixed; `jacobian`, Df; `hvp`, ∇²J·v with the seeds held fixed; `jet`, the mixed derivatives of Dfᵀγ, as the reverse pass computes it, in all subsets of the directions `jet`; `taylor`, the coefficients of f(x + tv) in t for each direction; `residuals`, the values that the linear part of Df reads; `cost`, operations and stored scalars."},
+	{path: "program.seeds", want: wantTable, kinds: programs,
+		meaning: "γ: a cotangent for each output that is not a scalar. The seed of a scalar is 1 when absent."},
+	{path: "program.seeds.<output>", want: wantSeed, kinds: programs, example: `{ random = "uniform", shape = [2, 3], seed = 1 }`,
+		meaning: "The seed of an output; a formula may depend on the inputs."},
+	{path: "program.directions", want: wantTable, kinds: programs,
+		meaning: "Directions v, by name."},
+	{path: "program.directions.<name>", want: wantTable, kinds: programs, example: "{ x = [1, 0] }",
+		meaning: "The tangent of each parameter that moves; the others stand still."},
+	{path: "program.directions.<name>.<parameter>", want: wantArray, kinds: programs, example: "[1, 0]",
+		meaning: "A tangent, of the parameter's shape."},
+	{path: "program.jet", want: wantNames, kinds: programs, example: `["v", "v", "w"]`,
+		meaning: "The directions of the jet. Their number, at most 8, is its order; a direction may appear again."},
+	{path: "program.order", want: wantCount, kinds: programs, byDefault: "3",
+		meaning: "The order of `taylor`, at most 100."},
 
 	{path: "domain", want: wantTable, kinds: equations,
 		meaning: "D, the convex set on which the theorems' constants hold."},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -25,7 +26,8 @@ type Solver struct {
 	starts                          []*implicit.Map
 	equations, residual, objectives *implicit.Map
 	constants                       *implicit.Map
-	chain                           *chainSolver // of a chain, which has nothing of the rest
+	chain                           *chainSolver   // of a chain, which has nothing of the rest
+	program                         *programSolver // of kind program, which has nothing of the rest
 }
 
 // NewSolver compiles a model. The seed draws the directions and samples of its checks.
@@ -36,6 +38,10 @@ func NewSolver(m *Model, seed uint64) (*Solver, error) {
 		return s, nil
 	}
 	var err error
+	if m.Study.Kind == Program {
+		s.program, err = newProgramSolver(m, seed)
+		return s, err
+	}
 	compile := func(p *graph.Program, withState bool) (f *implicit.Map) {
 		if p != nil && err == nil {
 			f, err = s.mapOf(p, withState)
@@ -54,6 +60,9 @@ func NewSolver(m *Model, seed uint64) (*Solver, error) {
 func (s *Solver) Clone() *Solver {
 	if s.chain != nil {
 		return &Solver{model: s.model, seed: s.seed, chain: &chainSolver{model: s.model, seed: s.seed, executable: s.chain.executable}}
+	}
+	if s.program != nil {
+		return &Solver{model: s.model, seed: s.seed, program: s.program.clone()}
 	}
 	c := &Solver{model: s.model, seed: s.seed, equations: s.equations.Clone(), residual: s.residual.Clone(), objectives: s.objectives.Clone()}
 	for _, start := range s.starts {
@@ -133,6 +142,13 @@ func (s *Solver) Solve(ctx context.Context, p Point) (*Outcome, error) {
 		putTime(out.Record, began)
 		return out, nil
 	}
+	if s.program != nil {
+		if err := s.program.solve(out, p); err != nil {
+			return nil, err
+		}
+		putTime(out.Record, began)
+		return out, nil
+	}
 	theta := s.load(p)
 	for i, start := range s.starts {
 		branch := ""
@@ -167,8 +183,6 @@ func (s *Solver) branch(out *Outcome, branch string, start *implicit.Map, theta 
 	var gradients []implicit.Gradient
 	if err == nil {
 		root, sensitivity, gradients, err = s.exact(z0, theta, settings)
-	} else {
-		err = prefix("the start", err)
 	}
 	ending, failure := endingOf(err)
 	if failure != nil {
@@ -178,6 +192,7 @@ func (s *Solver) branch(out *Outcome, branch string, start *implicit.Map, theta 
 	row := results.Row{Branch: branch, Ending: ending}
 	if err == nil {
 		s.putGradients(&row.Fields, gradients)
+		putDeclared(&row.Fields, s.model.declared(false))
 		if err := s.putArrays(out.Record, branch, root, theta, sensitivity, gradients); err != nil {
 			return err
 		}
@@ -223,15 +238,7 @@ func (s *Solver) exact(z0, theta []float64, settings implicit.Settings) (root *i
 	return root, d, g, err
 }
 
-func prefix(where string, err error) error {
-	var f *graph.Failure
-	if !errors.As(err, &f) {
-		return err
-	}
-	g := *f
-	g.Reason = where + ": " + g.Reason
-	return &g
-}
+func prefix(where string, err error) error { return graph.Within(where, err) }
 
 // endingOf separates refusals from errors of the program.
 func endingOf(err error) (results.Ending, error) {
@@ -262,6 +269,34 @@ func (o *Outcome) count(s *Study, e results.Ending, branch string) {
 			of = " of branch " + branch
 		}
 		o.Warnings = append(o.Warnings, fmt.Sprintf("expected %s, but the status%s is %s", expected, of, e.Status))
+	}
+}
+
+// declared names the declared responses that the derivatives of the exact branch, or of the K-step map, depend on.
+func (m *Model) declared(iterate bool) string {
+	if iterate {
+		return declaredBy(append(slices.Clone(m.Starts), m.Equations)...)
+	}
+	return declaredBy(m.Equations, m.Objectives)
+}
+
+// declaredBy names the declared responses that the outputs of some programs depend on.
+func declaredBy(programs ...*graph.Program) string {
+	names := map[string]bool{}
+	for _, p := range programs {
+		for o := range p.Outputs {
+			for _, name := range graph.Declared(p, o) {
+				names[name] = true
+			}
+		}
+	}
+	return strings.Join(slices.Sorted(maps.Keys(names)), " ")
+}
+
+// putDeclared adds the mark of what is not a classical derivative; there is no such column where nothing is marked.
+func putDeclared(f *results.Fields, declared string) {
+	if declared != "" {
+		f.Set("declared", results.Text(declared))
 	}
 }
 
@@ -370,7 +405,7 @@ func (s *Solver) putSensitivities(r *results.Record, branch, kind string, k int,
 	if len(jacobian) > maxSensitivities {
 		return
 	}
-	rest := jacobian
+	rest, declared := jacobian, s.model.declared(k >= 0)
 	for b, block := range s.model.Study.State {
 		for i := range s.model.State[b].Len() {
 			for _, q := range s.model.Study.Parameters {
@@ -385,6 +420,7 @@ func (s *Solver) putSensitivities(r *results.Record, branch, kind string, k int,
 					row.Fields.Set("parameter", results.Text(q.Name))
 					row.Fields.Set("parameter_index", results.Text(entry(q.Value.Shape, l)))
 					row.Fields.Set("value", results.Float(rest[0]))
+					putDeclared(&row.Fields, declared)
 					r.Add(results.Sensitivities, row)
 					rest = rest[1:]
 				}
@@ -455,6 +491,7 @@ func (s *Solver) putIterate(out *Outcome, branch string, l *iterate.Ledger, r it
 		f.Set("constants", results.Text(string(l.Source)))
 	}
 	f.Set("verdict", results.Text(string(r.Verdict)))
+	putDeclared(f, s.model.declared(true))
 	out.Record.Add(results.Iterates, row)
 	out.judge(row)
 	s.putSensitivities(out.Record, branch, "iterate", r.K, row.Ending, r.E)
@@ -500,8 +537,8 @@ func (s *Solver) claim(theta []float64) (iterate.Claim, error) {
 	if kind == "1" {
 		c.Euclid = math.Sqrt(float64(m))
 	}
-	for _, w := range weights {
-		c.Euclid = max(c.Euclid, 1/w)
+	if len(weights) > 0 {
+		c.Euclid = 1 / slices.Min(weights)
 	}
 	if s.constants == nil {
 		return c, nil

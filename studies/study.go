@@ -19,12 +19,14 @@ type Study struct {
 	Parameters []Quantity // θ
 
 	Define    []Definition
+	Responses []DeclaredResponse // of some of Define
 	State     []Block
 	Branches  []Branch
 	Equations []Definition // of a root: R, row by row; of a fixed point: G, one for each block in the order of State
 	Objective []Definition
 
-	Chain *ChainSettings // of kind chain, whose Equations are F and whose Objective is that of the last state
+	Chain   *ChainSettings   // of kind chain, whose Equations are F and whose Objective is that of the last state
+	Program *ProgramSettings // of kind program, which has no state
 
 	Domain   *Domain // nil without [domain]
 	Bounds   *Bounds // nil without [bounds]

@@ -2,13 +2,14 @@ package studies
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/lensir/lensir-study/results"
 )
 
 // Sweep is the values that scalar constants and parameters take in turn. Without a section it has
@@ -207,6 +208,8 @@ type canonical struct {
 	Steps      []int      `json:"steps"`
 	Implicit   Implicit   `json:"implicit"`
 	Chain      any        `json:"chain,omitempty"`
+	Program    any        `json:"program,omitempty"`
+	Responses  [][2]any   `json:"responses,omitempty"`
 }
 
 // Canonical returns the canonical JSON of a point: kind, formulas, values, settings, the seed of the
@@ -233,6 +236,12 @@ func (p Point) Canonical(format int, seed uint64) []byte {
 	if s.Chain != nil {
 		c.Chain = s.Chain.canonical()
 	}
+	for _, r := range s.Responses {
+		c.Responses = append(c.Responses, [2]any{r.Name, texts(r.Cotangents)})
+	}
+	if s.Program != nil {
+		c.Program = s.Program.canonical()
+	}
 	if b := s.Bounds; b != nil {
 		c.Bounds = &[3]string{b.Q.Text, b.LZ.Text, b.LTheta.Text}
 	}
@@ -247,8 +256,7 @@ func (p Point) Canonical(format int, seed uint64) []byte {
 
 // ID returns the identity of a point: 12 hex digits of the SHA-256 of its canonical JSON.
 func (p Point) ID(format int, seed uint64) string {
-	sum := sha256.Sum256(p.Canonical(format, seed))
-	return hex.EncodeToString(sum[:6])
+	return results.Digest(p.Canonical(format, seed))
 }
 
 // describe lists scalars by value and arrays by shape and digest.

@@ -80,7 +80,7 @@ func check(w io.Writer, m *studies.Model, seed uint64) (code int, err error) {
 // printDifferences prints comparisons and their verdict, and returns the exit code that they have.
 func printDifferences(w io.Writer, list []studies.Difference, expected graph.Status) (code int) {
 	rows := [][]string{{"of", " derivative", " difference", " error", " step", ""}}
-	var agree, disagree int
+	var agree, disagree, declared int
 	var apart []string
 	for _, d := range list {
 		verdict := "agrees"
@@ -91,11 +91,16 @@ func printDifferences(w io.Writer, list []studies.Difference, expected graph.Sta
 				code = max(code, exitRefused)
 			}
 			continue
+		case len(d.Declared) > 0: // there is nothing that it should agree with
+			declared++
 		case d.Agrees:
 			agree++
 		default:
 			disagree++
 			verdict, code = "DISAGREES", exitViolated
+		}
+		if len(d.Declared) > 0 {
+			verdict = "declared: " + strings.Join(d.Declared, " ")
 		}
 		rows = append(rows, []string{d.What, fmt.Sprintf("%.10g", d.Derivative), fmt.Sprintf("%.10g", d.Quotient),
 			fmt.Sprintf("%.1e", d.Error), fmt.Sprintf("%.0e", d.Step), verdict})
@@ -110,7 +115,7 @@ func printDifferences(w io.Writer, list []studies.Difference, expected graph.Sta
 	for _, part := range []struct {
 		n    int
 		what string
-	}{{agree, "agree"}, {disagree, "DISAGREE"}, {len(apart), "not compared"}} {
+	}{{agree, "agree"}, {disagree, "DISAGREE"}, {declared, "declared"}, {len(apart), "not compared"}} {
 		if part.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.what))
 		}

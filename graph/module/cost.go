@@ -45,6 +45,12 @@ func CostOf(p *graph.Program) Cost {
 	for i := range wrt {
 		wrt[i] = i
 	}
+	return CostBy(p, wrt)
+}
+
+// CostBy counts any program, its reverse pass being by the inputs in wrt. The counts of the document, which
+// has a cotangent for every value, do not depend on them.
+func CostBy(p *graph.Program, wrt []int) Cost {
 	l := graph.Linearize(p, wrt)
 	return cost(p, l, graph.Transpose(l.Linear))
 }

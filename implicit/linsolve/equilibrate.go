@@ -21,8 +21,7 @@ func equilibrate(scaled []float64, row, col []int, a Dense) {
 				if v == 0 {
 					continue
 				}
-				_, e := math.Frexp(v)
-				e += row[i] + col[j]
+				e := exponent(v) + row[i] + col[j]
 				rowTop[i], colTop[j] = max(rowTop[i], e), max(colTop[j], e)
 			}
 		}
@@ -39,9 +38,26 @@ func equilibrate(scaled []float64, row, col []int, a Dense) {
 	}
 	for i := range n {
 		for j, v := range a.Data[i*n : (i+1)*n] {
-			scaled[i*n+j] = math.Ldexp(v, row[i]+col[j])
+			scaled[i*n+j] = scale(v, row[i]+col[j])
 		}
 	}
+}
+
+// exponent returns the e of v = f·2^e, ½ ≤ |f| < 1, v ≠ 0, as math.Frexp does.
+func exponent(v float64) int {
+	if biased := int(math.Float64bits(v) >> 52 & 0x7ff); biased != 0 {
+		return biased - 1022
+	}
+	_, e := math.Frexp(v)
+	return e
+}
+
+// scale returns v·2^e, as math.Ldexp does.
+func scale(v float64, e int) float64 {
+	if e >= -1022 && e <= 1023 {
+		return v * math.Float64frombits(uint64(e+1023)<<52) // rounds at most once
+	}
+	return math.Ldexp(v, e)
 }
 
 // halved returns half of a binary exponent outside 0…1, rounded so that it always moves downwards

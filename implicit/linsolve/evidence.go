@@ -129,7 +129,7 @@ func (f *LU) least(a Dense, row, col []int) triplet {
 	a.residual(ar, f.weight, f.low, t.right, zero, Plain)
 	a.residual(atl, f.weight, f.low, t.left, zero, Transposed)
 	t.value = math.Abs(blas64.Dot(vector(t.left), vector(ar)))
-	if norm := a.norm(f.work, Plain); len(zeros) == 0 && !(1/inverse.value > float64(n)*Epsilon*Epsilon*norm) {
+	if norm, _ := a.norms(f.work); len(zeros) == 0 && !(1/inverse.value > float64(n)*Epsilon*Epsilon*norm) {
 		t.value = 1 / inverse.value // below what lᵀA r resolves
 	}
 	for i := range n {

@@ -29,7 +29,8 @@ type LU struct {
 	cond    float64 // 1-norm condition estimate of scaled
 	err     error   // why the matrix was refused
 
-	plainNorm, transposedNorm float64 // ‖A‖∞, ‖Aᵀ‖∞
+	plainNorm, transposedNorm   float64 // ‖A‖∞, ‖Aᵀ‖∞
+	scaledNorm, scaledTransNorm float64 // the same of scaled
 
 	// vectors of length n
 	x, d, r, weight, low, b, work []float64
@@ -55,9 +56,10 @@ func (f *LU) Factor(a Dense) error {
 			return f.err
 		}
 	}
-	f.plainNorm, f.transposedNorm = a.norm(f.work, Plain), a.norm(f.work, Transposed)
+	f.plainNorm, f.transposedNorm = a.norms(f.work)
 
 	equilibrate(f.scaled.Data, f.row, f.col, a)
+	f.scaledNorm, f.scaledTransNorm = f.scaled.norms(f.work)
 	copy(f.factors.Data, f.scaled.Data)
 	lapack64.Getrf(f.factors, f.pivots)
 	if k, bad := f.badPivot(); bad {
@@ -68,8 +70,7 @@ func (f *LU) Factor(a Dense) error {
 	}
 	f.cond = 1
 	if n > 0 {
-		norm := f.scaled.norm(f.work, Transposed)
-		f.cond = 1 / lapack64.Gecon(lapack.MaxColumnSum, f.factors, norm, make([]float64, 4*n), make([]int, n))
+		f.cond = 1 / lapack64.Gecon(lapack.MaxColumnSum, f.factors, f.scaledTransNorm, make([]float64, 4*n), make([]int, n))
 	}
 	if !(f.cond <= maxCondition) {
 		equations, unknowns := f.weakest()
@@ -186,7 +187,10 @@ func (f *LU) solveColumn(x, b []float64, k, c int, form Form) (Solution, error) 
 func (f *LU) refine(form Form) (s Solution, backward float64) {
 	copy(f.x, f.b)
 	f.solveFactors(f.x, form)
-	norm := f.scaled.norm(f.work, form)
+	norm := f.scaledNorm
+	if form == Transposed {
+		norm = f.scaledTransNorm
+	}
 	bNorm := largest(f.b)
 	correction, componentwise := math.Inf(1), math.Inf(1)
 	for {

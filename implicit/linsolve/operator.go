@@ -83,19 +83,20 @@ func subtract(hi, lo, weight, a, x float64) (newHi, newLo, newWeight float64) {
 	return s, lo + (e + ((hi - (s - t)) + (p - t))), weight + math.Abs(p)
 }
 
-// norm returns ‖A‖∞, the largest row sum, or ‖Aᵀ‖∞ = ‖A‖₁, the largest column sum; sums is workspace.
-func (a Dense) norm(sums []float64, form Form) float64 {
-	clear(sums[:a.N])
+// norms returns ‖A‖∞, the largest row sum, and ‖Aᵀ‖∞ = ‖A‖₁, the largest column sum; sums is workspace.
+func (a Dense) norms(sums []float64) (plain, transposed float64) {
+	sums = sums[:a.N]
+	clear(sums)
 	for i := range a.N {
+		var s float64
 		for j, v := range a.Data[i*a.N : (i+1)*a.N] {
-			if form == Transposed {
-				sums[j] += math.Abs(v)
-			} else {
-				sums[i] += math.Abs(v)
-			}
+			v = math.Abs(v)
+			s += v
+			sums[j] += v
 		}
+		plain = math.Max(plain, s)
 	}
-	return largest(sums[:a.N])
+	return plain, largest(sums)
 }
 
 // largest returns max |x_i|, 0 for an empty vector, NaN if an entry is NaN.
