@@ -103,29 +103,27 @@ func TestGradientIsThatOfTheUnrolledChain(t *testing.T) {
 // What depends on θ alone, a control or j is not on the tape.
 func TestTape(t *testing.T) {
 	for _, c := range []struct {
-		next string
-		tape int
+		next, what string
+		tape       int
 	}{
-		{"x * exp(a)", 0},               // x is read for the cotangent of exp(a): see below
-		{"x * c + sin(c)", 0},           // linear, with constant coefficients
-		{"x * u[j]", 0},                 // of x, for the cotangent of u
-		{"sin(x) * c", 0},               // cos x
-		{"x * table[j]", 0},             //
-		{"x > 0 ? c : x", 0},            // the condition
-		{"x * (j < 3 ? 1 : 2)", 0},      // the condition on j
-		{"tanh(x) + exp(x) + x * x", 0}, // tanh, exp and x
+		{"x * c + sin(c)", "linear, with constant coefficients", 0},
+		{"x + exp(a)", "exp a is computed once", 0},
+		{"x * exp(a)", "x, for the cotangent of exp a", 1},
+		{"x * u[j]", "x, for the cotangent of u; u is in its array", 1},
+		{"u[j]^2 + u[j + 1] * c", "2u", 1},
+		{"sin(x) * c", "cos x", 1},
+		{"x * table[j]", "x, and the entry, whose index is j", 2},
+		{"x > 0 ? c : x", "the condition", 1},
+		{"x * (j < 3 ? 1 : 2)", "the choice", 1},
+		{"tanh(x) + exp(x) + x * x", "tanh′ x, exp x and x", 3},
 	} {
-		want := map[string]int{
-			"x * exp(a)": 1, "x * u[j]": 1, "sin(x) * c": 1, "x > 0 ? c : x": 1, "x * (j < 3 ? 1 : 2)": 1,
-			"x * table[j]": 2, "tanh(x) + exp(x) + x * x": 3,
-		}[c.next]
 		chain := (&text{
 			state: []input{{name: "x"}}, params: []input{{"a", nil, []float64{0.1}}, {"table", graph.Shape{5}, waves(5, 0)}},
-			constants: []input{{"c", nil, []float64{2}}}, controls: []input{{"u", nil, waves(5, 1)}},
+			constants: []input{{"c", nil, []float64{2}}}, controls: []input{{"u", nil, waves(6, 1)[:5+strings.Count(c.next, "j + 1")]}},
 			start: []string{"1"}, next: []string{c.next}, terminal: "x^2", steps: 5,
 		}).chain(t, false)
-		if got := chain.TapeLen(1); got != want {
-			t.Errorf("%s has a tape of %d entries, want %d", c.next, got, want)
+		if got := chain.TapeLen(1); got != c.tape {
+			t.Errorf("%s has a tape of %d entries, want %d: %s", c.next, got, c.tape, c.what)
 		}
 	}
 }
@@ -456,6 +454,11 @@ func TestBurgers(t *testing.T) {
 		func() (schedule.Schedule, error) { return schedule.NewRevolve(steps, 20) },
 		func() (schedule.Schedule, error) { return schedule.NewBinomial(steps, 20, -1) },
 		func() (schedule.Schedule, error) { return schedule.NewUniformTape(steps, 100) },
+		func() (schedule.Schedule, error) { return schedule.NewUniform(steps, 200) },
+		func() (schedule.Schedule, error) { return schedule.NewStoreAll(steps) },
+		func() (schedule.Schedule, error) {
+			return schedule.NewTwoTier(steps, 20, 10, schedule.Costs{Advance: 1, DiskWrite: 20, DiskRead: 10})
+		},
 	} {
 		s, err := make()
 		if err != nil {
