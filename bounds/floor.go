@@ -1,7 +1,5 @@
 package bounds
 
-import "math"
-
 // Floor is the part of a measured error that rounding explains. It follows one iteration, step by
 // step.
 //
@@ -60,20 +58,4 @@ func (f *Floor) Sensitivity() float64 {
 		s += power(f.q, f.steps-1).times(float64(f.steps), f.c, f.omega)
 	}
 	return s
-}
-
-// StateFloor returns Σ_{k<K} q^(K−1−k) η_k + (1 + q^K) ω in closed form, with K = len(eta).
-func StateFloor(q float64, eta []float64, omega float64) (float64, error) {
-	if err := first(contraction(q), size("ω", omega)); err != nil {
-		return math.NaN(), err
-	}
-	K := len(eta)
-	sum := omega + power(q, K).times(omega)
-	for k, e := range eta {
-		if err := size("η", e); err != nil {
-			return math.NaN(), err
-		}
-		sum += power(q, K-1-k).times(e)
-	}
-	return sum, nil
 }

@@ -1,7 +1,5 @@
 package bounds
 
-import "math"
-
 // Stage is one stage of a sequence x_k = f_k(x_{k−1}), replaced by an approximation.
 type Stage struct {
 	L       float64 // Lipschitz constant L_k of the ideal f_k
@@ -24,19 +22,6 @@ func SequentialError(stages []Stage) ([]float64, error) {
 		previous = e[k]
 	}
 	return e, nil
-}
-
-// SequentialErrorExpanded returns the bound of e_n in its product form Σ_i ε_i Π_{j>i} L_j.
-func SequentialErrorExpanded(stages []Stage) (float64, error) {
-	if err := checkStages(stages); err != nil {
-		return math.NaN(), err
-	}
-	sum, product := 0.0, scaledOf(1)
-	for i := len(stages) - 1; i >= 0; i-- {
-		sum += product.times(stages[i].Epsilon)
-		product = product.mul(scaledOf(stages[i].L))
-	}
-	return sum, nil
 }
 
 // ReverseStage is one stage of a reverse sweep λ_{k−1} = P_k(x_{k−1}) λ_k, where P_k(x), linear in
@@ -74,26 +59,6 @@ func ReverseError(stages []ReverseStage, seedNorm, seedError float64) ([]float64
 		cotangent = cotangent.mul(scaledOf(s.L))
 	}
 	return a, nil
-}
-
-// ReverseErrorExpanded returns the bound of a_0 in its product form
-// a_n Π_j L_j + Σ_k (ε_k + H_k e_{k−1} Λ_k) Π_{j<k} L_j.
-func ReverseErrorExpanded(stages []ReverseStage, seedNorm, seedError float64) (float64, error) {
-	if err := checkReverse(stages, seedNorm, seedError); err != nil {
-		return math.NaN(), err
-	}
-	after := make([]scaled, len(stages)) // Λ_k
-	product := scaledOf(seedNorm)
-	for k := len(stages) - 1; k >= 0; k-- {
-		after[k] = product
-		product = product.mul(scaledOf(stages[k].L))
-	}
-	sum, before := 0.0, scaledOf(1)
-	for k, s := range stages {
-		sum += before.times(s.Epsilon) + before.mul(after[k]).times(s.H, s.Primal)
-		before = before.mul(scaledOf(s.L))
-	}
-	return sum + before.times(seedError), nil
 }
 
 // amplify returns L·e, 0 for L = 0 also where e has overflowed: the exact e is finite.

@@ -9,8 +9,6 @@ import (
 type Verdict string
 
 const (
-	// Proved is reserved for claims with every hypothesis and constant certified.
-	Proved Verdict = "PROVED"
 	// Holds: the inequality was measured.
 	Holds Verdict = "HOLDS"
 	// HoldsAtFloor: the inequality was measured where rounding exceeds the bound.

@@ -238,9 +238,5 @@ func Expand(p *Program) *Program {
 		at[v] = b.Inline(Expand(n.Op.Body), args...)[0]
 		b.Name(at[v], n.Name)
 	}
-	outputs := make([]Value, len(p.Outputs))
-	for i, v := range p.Outputs {
-		outputs[i] = at[v]
-	}
-	return b.BuildNamed(p.OutputNames, outputs...)
+	return b.BuildNamed(p.OutputNames, p.outputsAt(at)...)
 }

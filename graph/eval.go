@@ -72,10 +72,15 @@ func checkInputs(p *Program, inputs []*Tensor) error {
 	return nil
 }
 
-// failure adds the place to a fault.
+// failure adds the place to a fault. A value without a name of its own is known by its formula; only
+// where there is none does the printer's letter say which it is.
 func (p *Program) failure(v Value, fault *Fault) *Failure {
 	n := p.Node(v)
-	return &Failure{Status: fault.Status, Op: n.Op.Name, Name: p.Names()[v], Entry: n.Type.Shape.Index(fault.Offset),
+	name := ""
+	if n.Name != "" || n.Origin == "" {
+		name = p.Names()[v]
+	}
+	return &Failure{Status: fault.Status, Op: n.Op.Name, Name: name, Entry: n.Type.Shape.Index(fault.Offset),
 		Origin: n.Origin, Reason: fault.Reason}
 }
 

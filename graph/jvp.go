@@ -6,18 +6,18 @@ import "slices"
 //
 // Its inputs are those of p, then one tangent for each input in wrt (named d and the input's name);
 // its outputs are those of p, then the tangent of each. An input that wrt lists twice is a mistake.
-// Tangents have the tangent type of their primals. An operation that is not smooth everywhere is told, by its attribute order, that
-// one more derivative of it is taken: on a branch boundary the run then refuses. The result is an
-// ordinary program, also where p is linear.
+// Tangents have the tangent type of their primals. An operation that is not smooth everywhere is
+// told, by its attribute order, that one more derivative of it is taken: on a branch boundary the
+// run then refuses. The result is an ordinary program, also where p is linear.
 //
 // Source: forward mode on a finite computational graph; jvp as a program transformation.
 func JVP(p *Program, wrt []int) *Program {
 	b := NewBuilder(p.Name + ".jvp")
-	taken := map[string]bool{}
+	taken := nameSet{}
 	x := make([]Value, len(p.Inputs))
 	for i, in := range p.Inputs {
 		x[i] = b.Input(in.Name, in.Type)
-		taken[in.Name] = true
+		taken.fresh(in.Name)
 	}
 	dx := make([]Value, len(p.Inputs))
 	for i := range dx {
@@ -27,9 +27,7 @@ func JVP(p *Program, wrt []int) *Program {
 		if slices.Contains(wrt[:k], i) {
 			panic("graph: input " + p.Inputs[i].Name + " is differentiated twice")
 		}
-		name := freshName("d"+p.Inputs[i].Name, taken)
-		taken[name] = true
-		v := b.Input(name, p.Inputs[i].Type.Tangent())
+		v := b.Input(taken.fresh("d"+p.Inputs[i].Name), p.Inputs[i].Type.Tangent())
 		if p.Inputs[i].Type.DType.IsFloat() {
 			dx[i] = v
 		}

@@ -141,6 +141,56 @@ func Kink(format string, args ...any) *Fault {
 	return &Fault{Status: Nondifferentiable, Reason: fmt.Sprintf(format, args...)}
 }
 
+// infer applies the shape rule after the checks that every operation shares.
+func (op *Op) infer(at Attrs, in []Type) (Type, error) {
+	if op.Arity >= 0 && len(in) != op.Arity {
+		return Type{}, fmt.Errorf("%s wants %d operands, has %d", op.Name, op.Arity, len(in))
+	}
+	if op.Arity < 0 && len(in) == 0 {
+		return Type{}, fmt.Errorf("%s wants at least one operand", op.Name)
+	}
+	if err := op.checkAttrs(at, len(in)); err != nil {
+		return Type{}, fmt.Errorf("%s: %w", op.Name, err)
+	}
+	for i, t := range in {
+		if t.DType == Float0 {
+			return Type{}, fmt.Errorf("%s: operand %d is %v, which has no entries to compute with", op.Name, i, t)
+		}
+	}
+	t, err := op.Infer(at, in)
+	if err == nil {
+		err = t.Shape.Check()
+	}
+	if err != nil {
+		return Type{}, fmt.Errorf("%s: %w", op.Name, err)
+	}
+	return t, nil
+}
+
+func (op *Op) checkAttrs(at Attrs, arity int) error {
+	for i, a := range at {
+		k := slices.IndexFunc(op.Attrs, func(s AttrSpec) bool { return s.Name == a.Name })
+		if k < 0 && !(op.Kinks && a.Name == Order) {
+			return fmt.Errorf("unknown attribute %q", a.Name)
+		}
+		if k >= 0 && !op.Attrs[k].List && len(a.Ints) != 1 {
+			return fmt.Errorf("attribute %s wants one number, has %v", a.Name, a.Ints)
+		}
+		if slices.ContainsFunc(at[:i], func(b Attr) bool { return a.Name == b.Name }) {
+			return fmt.Errorf("attribute %q twice", a.Name)
+		}
+		if k < 0 && (len(a.Ints) != arity || slices.ContainsFunc(a.Ints, func(i int) bool { return i < 0 })) {
+			return fmt.Errorf("attribute order wants %d counts, has %v", arity, a.Ints)
+		}
+	}
+	for _, s := range op.Attrs {
+		if !s.Optional && !slices.ContainsFunc(at, func(a Attr) bool { return a.Name == s.Name }) {
+			return fmt.Errorf("missing attribute %q", s.Name)
+		}
+	}
+	return nil
+}
+
 // Site is a node as its rules see it: the node, and its operands and result in the program being
 // built. In a transpose, operands that are linear, and the result, are None.
 type Site struct {

@@ -35,9 +35,5 @@ func (p *Program) rebuild(keep []bool) *Program {
 		args[i] = b.addInput(in)
 	}
 	at := b.copyNodes(p, args, keep)
-	outputs := make([]Value, len(p.Outputs))
-	for i, v := range p.Outputs {
-		outputs[i] = at[v]
-	}
-	return b.BuildNamed(p.OutputNames, outputs...)
+	return b.BuildNamed(p.OutputNames, p.outputsAt(at)...)
 }

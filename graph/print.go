@@ -112,19 +112,11 @@ func (p *Program) Names() []string {
 	return names
 }
 
-// freshName returns name, or name with the first suffix _2, _3, … that is not taken.
-func freshName(name string, taken map[string]bool) string {
-	for k, base := 2, name; taken[name]; k++ {
-		name = base + "_" + strconv.Itoa(k)
-	}
-	return name
-}
-
 // nameSet holds the names that are taken, each with the last suffix tried after it: of thousands of nodes, many have
 // one base name.
 type nameSet map[string]int
 
-// fresh is freshName, and takes the name.
+// fresh takes name, or name with the first suffix _2, _3, … that is not taken, and returns it.
 func (s nameSet) fresh(name string) string {
 	base := name
 	for k := s[base]; s[name] > 0; {

@@ -1,6 +1,9 @@
 package graph
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 // Status says how a computation ended. Only OK and IteratesDifferentiated come with a derivative;
 // every other status is a refusal, and its row carries the reason.
@@ -36,7 +39,7 @@ const (
 type Failure struct {
 	Status Status
 	Op     string // the operation, or "" when no operation is to blame
-	Name   string // the value's name in the program
+	Name   string // the value's name in the program, or "" for one that only its formula names
 	Entry  []int  // index of the lowest failing entry; empty for a scalar
 	Origin string // the formula that the operation was lowered from
 	Reason string // what is wrong, and what to try
@@ -44,8 +47,11 @@ type Failure struct {
 
 func (f *Failure) Error() string {
 	place := f.Name
-	if len(f.Entry) > 0 {
+	switch {
+	case len(f.Entry) > 0 && place != "":
 		place += fmt.Sprint(f.Entry)
+	case len(f.Entry) > 0:
+		place = "entry " + fmt.Sprint(f.Entry)
 	}
 	text := string(f.Status) + ": "
 	if f.Origin != "" {
@@ -55,4 +61,15 @@ func (f *Failure) Error() string {
 		text += place + ": "
 	}
 	return text + f.Reason
+}
+
+// Within prefixes the reason of a failure with where it happened, such as "step 3". Other errors pass.
+func Within(where string, err error) error {
+	var f *Failure
+	if !errors.As(err, &f) {
+		return err
+	}
+	g := *f
+	g.Reason = where + ": " + g.Reason
+	return &g
 }

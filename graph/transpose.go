@@ -12,12 +12,12 @@ func Transpose(p *Program) *Program {
 	b := NewBuilder(p.Name + ".transpose")
 	at := make([]Value, p.NumValues())
 	depends := make([]bool, p.NumValues())
-	taken := map[string]bool{}
+	taken := nameSet{}
 	for i, in := range p.Inputs {
 		at[i], depends[i] = None, in.Linear
 		if !in.Linear {
 			at[i] = b.addInput(in)
-			taken[in.Name] = true
+			taken.fresh(in.Name)
 		}
 	}
 	ct := make([]Value, p.NumValues())
@@ -26,9 +26,7 @@ func Transpose(p *Program) *Program {
 	}
 	seeds := make([]Value, len(p.Outputs))
 	for i, v := range p.Outputs {
-		name := freshName("ct_"+p.OutputName(i), taken)
-		taken[name] = true
-		seeds[i] = b.LinearInput(name, p.Type(v).Tangent())
+		seeds[i] = b.LinearInput(taken.fresh("ct_"+p.OutputName(i)), p.Type(v).Tangent())
 	}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
@@ -104,11 +102,11 @@ func vjp(p *Program, wrt []int, name string, seedInputs bool) *Program {
 	l := Linearize(p, wrt)
 	adjoint := Transpose(l.Linear)
 	b := NewBuilder(name)
-	taken := map[string]bool{}
+	taken := nameSet{}
 	x := make([]Value, len(p.Inputs))
 	for i, in := range p.Inputs {
 		x[i] = b.Input(in.Name, in.Type)
-		taken[in.Name] = true
+		taken.fresh(in.Name)
 	}
 	seeds := make([]Value, len(p.Outputs))
 	for i, t := range p.OutputTypes() {
@@ -116,9 +114,7 @@ func vjp(p *Program, wrt []int, name string, seedInputs bool) *Program {
 			seeds[i] = b.Full(t, 1)
 			continue
 		}
-		name := freshName("ct_"+p.OutputName(i), taken)
-		taken[name] = true
-		seeds[i] = b.Input(name, t.Tangent())
+		seeds[i] = b.Input(taken.fresh("ct_"+p.OutputName(i)), t.Tangent())
 	}
 	y := b.Inline(l.Primal, x...)
 	n := len(p.Outputs)

@@ -13,10 +13,21 @@ import (
 // contracting is how many steps in a row must shrink before Newton's iteration takes over.
 const contracting = 5
 
+// arrived is the distance to the root at which the plain iteration has shown where it goes; approach
+// is the fraction of a distance that is left after twice as many steps, from convincing steps on, that
+// shows it too. Distances are relative, entry by entry, since units may differ between them. An
+// iteration that settles on a cycle keeps its distance, and one that approaches a multiple root
+// shortens it by no more than a power of the steps.
+const (
+	arrived    = 1e-8
+	convincing = 1000
+	approach   = 0.25
+)
+
 // FindLimit finds the limit of the plain iteration z ← G(z, θ) from z0: it iterates until
-// contraction shows, then polishes with Newton's iteration on r = z − G, and accepts the root only
-// if it lies where the iteration is heading, and does not repel it: an iteration that passes a saddle
-// seems to contract for a while. Newton's iteration from z0 could find another one.
+// contraction shows, polishes a copy with Newton's iteration on r = z − G, and accepts that root only
+// if it does not repel the plain iteration, which goes on to approach it. Newton's iteration from z0 could find another one,
+// and so it could where the plain iteration enters a cycle around a fixed point that repels.
 func FindLimit(g, r *Map, z0, theta []float64, s Settings) (*Root, error) {
 	s = s.withDefaults()
 	z := append([]float64{}, z0...)
@@ -24,51 +35,123 @@ func FindLimit(g, r *Map, z0, theta []float64, s Settings) (*Root, error) {
 	last, shrinking := math.Inf(1), 0
 	patience := contracting
 	var reached error
+	var candidate *approached
 	for k := range s.MaxPlainIterations {
 		if err := g.Eval(next, z, theta); err != nil {
-			return unreached(z, k), place(err, fmt.Sprintf("plain step %d", k))
+			return unreached(z, k), graph.Within(fmt.Sprintf("plain step %d", k), err)
 		}
 		step := distance(next, z)
-		ratio := step / last
-		if shrinking++; step > 0 && !(ratio < 1) {
+		if shrinking++; step > 0 && !(step < last) {
 			shrinking = 0
 		}
 		last = step
 		z, next = next, z
+		if candidate != nil {
+			switch candidate.judge(k+1, z, step == 0) {
+			case going:
+				continue
+			case there:
+				candidate.root.PlainSteps = k + 1
+				return candidate.root, candidate.err
+			}
+			candidate, patience = nil, 2*(k+1) // look again when twice as far
+		}
 		if step != 0 && shrinking < patience {
 			continue
-		}
-		// The remaining steps sum to at most step·ratio/(1−ratio) if the ratio does not grow; three
-		// times that, plus what rounding blurs, is still where the iteration is heading.
-		heading := 3*step*ratio/(1-ratio) + 1e-8*max(1, norm2(z))
-		if step == 0 {
-			heading = 1e-8 * max(1, norm2(z))
 		}
 		root, err := FindRoot(r, z, theta, s)
 		if root != nil {
 			root.PlainSteps = k + 1
 		}
-		switch {
-		case step == 0:
-			return root, err
-		case root == nil || distance(root.Z, z) > heading:
-			reached = err
-		case err == nil && root.repels(s.Seed):
-			reached = errors.New("the fixed point nearby repels the iteration")
-		default:
+		if step == 0 || root == nil {
 			return root, err
 		}
-		patience = 2 * (k + 1) // look again when twice as far
+		if reached = err; err == nil && root.repels(s.Seed) {
+			reached = errors.New("the fixed point nearby repels the iteration")
+		}
+		if reached != nil && !statusIs(reached, graph.SingularStateJacobian) {
+			patience = 2 * (k + 1)
+			continue
+		}
+		if candidate = approaching(root, err, k+1, z); candidate.near(z) {
+			return root, err
+		}
 	}
 	reason := fmt.Sprintf("the plain iteration does not approach a fixed point in %d steps (last step %.3g)", s.MaxPlainIterations, last)
+	if candidate != nil {
+		reason = fmt.Sprintf("the plain iteration is still at a distance of %.3g from the fixed point that Newton's iteration finds beside it after %d steps, too far to say that it goes there", distance(candidate.root.Z, z), s.MaxPlainIterations)
+	}
 	if reached != nil {
 		reason += "; where it seemed to: " + reached.Error()
 	}
 	return unreached(z, s.MaxPlainIterations), &graph.Failure{Status: graph.NotConverged, Reason: reason + ": the map may not be a contraction here; try another start, or state the equation as a root"}
 }
 
+// approached is a root that a plain iteration may be heading for.
+type approached struct {
+	root  *Root
+	err   error     // why the root was refused, if it was
+	scale []float64 // sizes of the entries of the root, or of their first distances where these are larger
+	mark  int       // the step at which the distance was taken
+	last  float64   // that distance
+}
+
+func approaching(root *Root, err error, k int, z []float64) *approached {
+	a := &approached{root: root, err: err, scale: make([]float64, len(z)), mark: k}
+	for i, x := range root.Z {
+		a.scale[i] = max(math.Abs(x), math.Abs(z[i]-x))
+	}
+	a.last = a.distance(z)
+	return a
+}
+
+// distance is the largest distance of an entry of z from the root's, relative to its scale.
+func (a *approached) distance(z []float64) float64 {
+	d := 0.0
+	for i, x := range a.root.Z {
+		if gap := math.Abs(z[i] - x); gap > 0 {
+			d = max(d, gap/a.scale[i])
+		}
+	}
+	return d
+}
+
+// near reports whether z is as far from the root as rounding or the last steps explain.
+func (a *approached) near(z []float64) bool {
+	return a.distance(z) <= arrived || distance(a.root.Z, z) <= 4*a.root.ErrorEstimate
+}
+
+type judgement int
+
+const (
+	going judgement = iota // not decided
+	there
+	elsewhere
+)
+
+// judge says where the plain iteration goes, of which z is iterate k; it stands still if it does not
+// move any more.
+func (a *approached) judge(k int, z []float64, still bool) judgement {
+	switch d := a.distance(z); {
+	case a.near(z):
+		return there
+	case still:
+		return elsewhere
+	case k < 2*a.mark:
+		return going
+	case !(d < a.last):
+		return elsewhere
+	case k >= convincing && (a.err != nil || d <= approach*a.last):
+		return there
+	default:
+		a.mark, a.last = k, d
+		return going
+	}
+}
+
 // repels reports whether the plain iteration leaves the neighbourhood of a root of z − G: whether
-// G_z = I − R_z makes a random vector grow, over the second half of a hundred applications.
+// G_z = I − R_z makes a random vector grow, over the second half of a hundred applications. An
+// iteration that passes a saddle approaches it for a while.
 func (root *Root) repels(seed uint64) bool {
 	const applications = 100
 	v := randomUnit(rand.New(rand.NewPCG(seed, 0x726570656c)), len(root.Z))

@@ -89,7 +89,7 @@ func (it *newton) run(s Settings) error {
 // linearize evaluates R and R_z at z and solves for the Newton step.
 func (it *newton) linearize() error {
 	if err := it.f.StateJacobian(it.jacobian, it.r, it.z, it.theta); err != nil {
-		return place(err, fmt.Sprintf("at Newton iterate %d", it.count))
+		return graph.Within(fmt.Sprintf("at Newton iterate %d", it.count), err)
 	}
 	err := it.lu.Factor(linsolve.Dense{N: it.f.m, Data: it.jacobian})
 	if err == nil {
@@ -127,17 +127,6 @@ func (it *newton) stalled() error {
 		reason += fmt.Sprintf(": it is drawn to a local minimum of ‖R‖ that is no root, where R_z is nearly singular (condition %.2g; ‖R_zᵀR‖ is %.2g of ‖R_z‖‖R‖)", e.ConditionTwo, slope)
 	}
 	return &graph.Failure{Status: graph.NotConverged, Reason: reason + ": try another start"}
-}
-
-// place prefixes the reason of a failure with where it happened.
-func place(err error, where string) error {
-	var f *graph.Failure
-	if !errors.As(err, &f) {
-		return err
-	}
-	g := *f
-	g.Reason = where + ": " + g.Reason
-	return &g
 }
 
 // refusal turns an error of a linear solve with R_z into a failure that names equations and

@@ -106,7 +106,7 @@ func (root *Root) certify(r *Map, s Settings) error {
 	}
 	var err error
 	if root.LipschitzA, root.LipschitzB, err = root.localLipschitz(r, rng); err != nil {
-		return place(err, "near the root")
+		return graph.Within("near the root", err)
 	}
 	fold := sampled * root.LipschitzA * root.Uncertainty / root.SigmaMin
 	if !(fold <= 0.5) {
@@ -129,13 +129,13 @@ const perturbedRuns = 8
 func (root *Root) measureRounding(r *Map, rng *rand.Rand) error {
 	base := make([]float64, r.out)
 	if err := r.Eval(base, root.Z, root.theta); err != nil {
-		return place(err, "near the root")
+		return graph.Within("near the root", err)
 	}
 	noise, moved := 0.0, 0.0
 	value := make([]float64, r.out)
 	for range perturbedRuns {
 		if err := r.Perturbed(value, root.Z, root.theta, rng); err != nil {
-			return place(err, "near the root")
+			return graph.Within("near the root", err)
 		}
 		noise = max(noise, distance(value, base))
 		if _, err := root.lu.Solve(value, value, 1, linsolve.Plain); err != nil {
@@ -157,7 +157,10 @@ const probes = 4
 // than four parameters, R_θ is probed by random combinations V with E‖MV‖² = ‖M‖².
 func (root *Root) localLipschitz(r *Map, rng *rand.Rand) (la, lb float64, err error) {
 	directions := [][]float64{root.Right, randomUnit(rng, r.m), randomUnit(rng, r.m)}
-	h := max(1e-4*max(1, norm2(root.Z)), 4*root.Uncertainty)
+	h := 4 * root.Uncertainty
+	if h == 0 { // R is exact at the root, and nothing is multiplied by the estimates but 0
+		h = 1e-8
+	}
 	lanes := min(r.n, probes)
 	v := identity(r.n)
 	if r.n > probes {

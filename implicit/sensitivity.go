@@ -24,7 +24,7 @@ type Sensitivity struct {
 func Differentiate(r *Map, root *Root) (*Sensitivity, error) {
 	d := &Sensitivity{S: make([]float64, r.m*r.n)}
 	if err := r.ParamJacobian(d.S, root.Z, root.theta); err != nil {
-		return nil, place(err, "at the root")
+		return nil, graph.Within("at the root", err)
 	}
 	for i, v := range d.S {
 		d.S[i] = -v
@@ -65,11 +65,11 @@ func Gradients(r, j *Map, root *Root, seed uint64) ([]Gradient, error) {
 	values := make([]float64, j.out)
 	objectives, err := j.Joint(values, root.Z, root.theta)
 	if err != nil {
-		return nil, place(err, "the objectives at the root")
+		return nil, graph.Within("the objectives at the root", err)
 	}
 	equations, err := r.Joint(nil, root.Z, root.theta)
 	if err != nil {
-		return nil, place(err, "at the root")
+		return nil, graph.Within("at the root", err)
 	}
 	tangent, err := root.tangent(equations, r.n, rand.New(rand.NewPCG(seed, 0x676170)))
 	if err != nil {
@@ -81,7 +81,7 @@ func Gradients(r, j *Map, root *Root, seed uint64) ([]Gradient, error) {
 		pick := make([]float64, j.out)
 		pick[i] = 1
 		if err := objectives.Pull(row, pick, 1); err != nil {
-			return nil, place(err, "the objectives at the root")
+			return nil, graph.Within("the objectives at the root", err)
 		}
 		if out[i], err = root.gradient(equations, row, tangent); err != nil {
 			return nil, err
@@ -101,7 +101,7 @@ func (root *Root) tangent(equations *Derivative, n int, rng *rand.Rand) ([]float
 	d := append(make([]float64, m), randomUnit(rng, n)...)
 	sv := make([]float64, m)
 	if err := equations.Push(sv, d, 1); err != nil {
-		return nil, place(err, "at the root")
+		return nil, graph.Within("at the root", err)
 	}
 	for i := range sv {
 		sv[i] = -sv[i]
@@ -124,7 +124,7 @@ func (root *Root) gradient(equations *Derivative, row, tangent []float64) (Gradi
 	g.AdjointResidual = solution.ResidualNorm
 	pulled := make([]float64, len(row)) // λᵀ R_z, λᵀ R_θ
 	if err := equations.Pull(pulled, g.Lambda, 1); err != nil {
-		return g, place(err, "at the root")
+		return g, graph.Within("at the root", err)
 	}
 	for k, x := range pulled[m:] {
 		if g.Gradient[k] -= x; math.IsNaN(g.Gradient[k]) || math.IsInf(g.Gradient[k], 0) {

@@ -108,7 +108,7 @@ func (c *comparison) visit(k int, z, e []float64) error {
 		residual = c.Norm.Distance(z, c.image)
 		if measured {
 			if err := c.measure(z); err != nil {
-				return at(err, fmt.Sprintf("step %d", k+1))
+				return graph.Within(fmt.Sprintf("step %d", k+1), err)
 			}
 		}
 	}

@@ -1,7 +1,6 @@
 package iterate
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/lensir/lensir-study/graph"
@@ -26,10 +25,10 @@ func Steps(g, start *implicit.Map, theta []float64, k int, visit func(k int, z, 
 	e, nextE := make([]float64, m*p), make([]float64, m*p)
 	initial, err := start.Joint(z, nil, theta)
 	if err != nil {
-		return at(err, "the start")
+		return graph.Within("the start", err)
 	}
 	if err := initial.Push(e, identity(p), p); err != nil {
-		return at(err, "the start")
+		return graph.Within("the start", err)
 	}
 	tangents := make([]float64, (m+p)*p)
 	copy(tangents[m*p:], identity(p))
@@ -42,11 +41,11 @@ func Steps(g, start *implicit.Map, theta []float64, k int, visit func(k int, z, 
 		}
 		d, err := g.Joint(next, z, theta)
 		if err != nil {
-			return at(err, fmt.Sprintf("step %d", step+1))
+			return graph.Within(fmt.Sprintf("step %d", step+1), err)
 		}
 		copy(tangents, e)
 		if err := d.Push(nextE, tangents, p); err != nil {
-			return at(err, fmt.Sprintf("step %d", step+1))
+			return graph.Within(fmt.Sprintf("step %d", step+1), err)
 		}
 		z, next, e, nextE = next, z, nextE, e
 	}
@@ -58,15 +57,4 @@ func identity(n int) []float64 {
 		a[i*n+i] = 1
 	}
 	return a
-}
-
-// at prefixes the reason of a failure with the step.
-func at(err error, where string) error {
-	var f *graph.Failure
-	if !errors.As(err, &f) {
-		return err
-	}
-	g := *f
-	g.Reason = where + ": " + g.Reason
-	return &g
 }

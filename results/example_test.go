@@ -20,7 +20,7 @@ func Example() {
 	roots := map[float64]float64{4: 2, 9: 3}
 	sweep := results.Sweep{Names: []string{"a"}}
 	for _, a := range []float64{4, 9, -1} {
-		id := results.PointID(map[string]any{"equation": "z^2 - a", "a": a})
+		id := results.Digest(fmt.Appendf(nil, "z^2 - %v", a))
 		sweep.Points = append(sweep.Points, results.Point{ID: id, Values: []results.Value{results.Float(a)}})
 	}
 	study := results.Study{Name: "root", Title: "A square root", Kind: "root", Main: results.Implicit, Objectives: []string{"J"}}

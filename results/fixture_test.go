@@ -38,6 +38,9 @@ func row(status string, fields ...Field) Row {
 	return Row{Ending: Ending{Status: status}, Fields: fields}
 }
 
+// pointAt names the point of one swept value.
+func pointAt(x float64) string { return Digest(Float(x).appendJSON(nil)) }
+
 // contraction is the study of z = qz + (1−q)θ: at step K the state error is 0 and the sensitivity error is q^K, which the
 // bound attains.
 func contraction(qs []float64, steps []int) *Run {
@@ -50,7 +53,7 @@ func contraction(qs []float64, steps []int) *Run {
 		Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC),
 	}}
 	for _, q := range qs {
-		id := PointID(q)
+		id := pointAt(q)
 		record := &Record{Format: RecordFormat, Tool: testKey.Tool, Study: "contraction", Point: id}
 		record.Add(Implicit, row("OK", Field{"J", Float(0)}, Field{"dJ_theta", Float(1)}, Field{"residual_norm", Float(0)},
 			Field{"condition", Float(1)}, Field{"sigma_min", Float(1 - q)}, Field{"det_sign", Int(1)}))
@@ -80,7 +83,7 @@ func fold(thetas ...float64) *Run {
 		Tool:   Tool{"lensir-study", "(devel)", testKey.Tool},
 	}}
 	for _, theta := range thetas {
-		id := PointID(theta)
+		id := pointAt(theta)
 		record := &Record{Format: RecordFormat, Tool: testKey.Tool, Study: "fold", Point: id}
 		for i, branch := range []string{"upper", "lower"} {
 			z := float64(1-2*i) * math.Sqrt(theta)

@@ -125,10 +125,10 @@ func TestLogFromManyGoroutines(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 50 {
 		wg.Go(func() {
-			if err := l.Append(valued(PointID(i), float64(i))); err != nil {
+			if err := l.Append(valued(pointAt(float64(i)), float64(i))); err != nil {
 				t.Error(err)
 			}
-			l.Find(PointID(i))
+			l.Find(pointAt(float64(i)))
 		})
 	}
 	wg.Wait()

@@ -18,7 +18,7 @@ type Record struct {
 	Format  int     `json:"format"` // set by Log.Append
 	Tool    string  `json:"tool"`   // digest of the tool that made it, set by Log.Append
 	Study   string  `json:"study"`  // the study's name, set by Log.Append
-	Point   string  `json:"point"`  // see PointID
+	Point   string  `json:"point"`  // see Digest
 	Failure *Ending `json:"failure,omitempty"`
 	Tables  []Rows  `json:"tables,omitempty"`
 	Arrays  []Array `json:"arrays,omitempty"`

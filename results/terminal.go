@@ -221,7 +221,7 @@ func (t *Table) printReasons(b *strings.Builder) {
 	}
 	for i, k := range order {
 		if i == most {
-			fmt.Fprintf(b, "  … %d reasons more in %s.csv …\n", len(order)-most, t.Name)
+			fmt.Fprintf(b, "  … and %d more in %s.csv …\n", len(order)-most, t.Name)
 			break
 		}
 		fmt.Fprintf(b, "  %s: %s\n", k.of, k.reason)

@@ -165,8 +165,6 @@ func (s *Solver) branch(out *Outcome, branch string, start *implicit.Map, theta 
 	var gradients []implicit.Gradient
 	if err == nil {
 		root, sensitivity, gradients, err = s.exact(z0, theta, settings)
-	} else {
-		err = prefix("the start", err)
 	}
 	ending, failure := endingOf(err)
 	if failure != nil {
@@ -222,15 +220,7 @@ func (s *Solver) exact(z0, theta []float64, settings implicit.Settings) (root *i
 	return root, d, g, err
 }
 
-func prefix(where string, err error) error {
-	var f *graph.Failure
-	if !errors.As(err, &f) {
-		return err
-	}
-	g := *f
-	g.Reason = where + ": " + g.Reason
-	return &g
-}
+func prefix(where string, err error) error { return graph.Within(where, err) }
 
 // endingOf separates refusals from errors of the program.
 func endingOf(err error) (results.Ending, error) {
@@ -529,8 +519,8 @@ func (s *Solver) claim(theta []float64) (iterate.Claim, error) {
 	if kind == "1" {
 		c.Euclid = math.Sqrt(float64(m))
 	}
-	for _, w := range weights {
-		c.Euclid = max(c.Euclid, 1/w)
+	if len(weights) > 0 {
+		c.Euclid = 1 / slices.Min(weights)
 	}
 	if s.constants == nil {
 		return c, nil

@@ -2,13 +2,14 @@ package studies
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/lensir/lensir-study/results"
 )
 
 // Sweep is the values that scalar constants and parameters take in turn. Without a section it has
@@ -251,8 +252,7 @@ func (p Point) Canonical(format int, seed uint64) []byte {
 
 // ID returns the identity of a point: 12 hex digits of the SHA-256 of its canonical JSON.
 func (p Point) ID(format int, seed uint64) string {
-	sum := sha256.Sum256(p.Canonical(format, seed))
-	return hex.EncodeToString(sum[:6])
+	return results.Digest(p.Canonical(format, seed))
 }
 
 // describe lists scalars by value and arrays by shape and digest.

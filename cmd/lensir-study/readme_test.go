@@ -56,7 +56,7 @@ func TestReadme(t *testing.T) {
 			t.Errorf("%s\nprints\n%s\nwhere the README shows\n%s", c.line, output, c.shown)
 		}
 	}
-	if ran < 15 {
+	if ran < 18 {
 		t.Errorf("only %d commands were found", ran)
 	}
 	if files, err := os.ReadDir(bin); err != nil || len(files) != 1 {
@@ -123,7 +123,9 @@ func section(text, heading string) string {
 // shownCommand is a command line with the output that is shown for it.
 type shownCommand struct{ line, shown string }
 
-// commandsOf finds commands: the lines of indented blocks, and those after "$ " in console blocks.
+var inline = regexp.MustCompile("`((?:lensir-study|go doc|bash) [^`]+)`")
+
+// commandsOf finds commands: those in running text, the lines of indented blocks, and those after "$ " in console blocks.
 func commandsOf(text string) []shownCommand {
 	var list []shownCommand
 	fence := ""
@@ -142,6 +144,10 @@ func commandsOf(text string) []shownCommand {
 			list = append(list, shownCommand{line: line[2:]})
 		case fence == "```console":
 			list[len(list)-1].shown += line + "\n"
+		case fence == "":
+			for _, m := range inline.FindAllStringSubmatch(line, -1) {
+				list = append(list, shownCommand{line: m[1]})
+			}
 		}
 	}
 	return list

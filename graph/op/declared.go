@@ -1,36 +1,6 @@
 package op
 
-import (
-	"math"
-
-	"github.com/lensir/lensir-study/graph"
-)
-
-// Round is the nearest whole number, ties to even, with no derivative at a tie and derivative 0 elsewhere.
-var Round = new(graph.Op)
-
-func init() {
-	define(Round, graph.Op{Name: "round", Arity: 1, Infer: graph.ElementwiseInfer, Kinks: true, Safe: []float64{0},
-		Domain: "everywhere; no derivative halfway between two whole numbers",
-		Unary:  math.RoundToEven,
-		Check: checkAt(func(x []float64) bool { return math.Abs(x[0]-math.Trunc(x[0])) == 0.5 },
-			"round has no derivative at the tie %v"),
-		Branch: branchOfRound,
-		JVP:    constant,
-	})
-}
-
-// branchOfRound numbers the intervals between two ties: 1 for (−½, ½), 2 for the next above, −1 for the next below.
-func branchOfRound(x []float64) int {
-	n := max(min(math.RoundToEven(x[0]), 1<<53), -1<<53) // above, every float64 is whole
-	switch {
-	case math.Abs(x[0]-math.Trunc(x[0])) == 0.5:
-		return 0
-	case n >= 0:
-		return int(n) + 1
-	}
-	return int(n)
-}
+import "github.com/lensir/lensir-study/graph"
 
 // StopGradient returns, for a float type, the identity with the declared response 0: no derivative passes through it.
 func StopGradient(t graph.Type) *graph.Op {

@@ -7,6 +7,7 @@
 package op
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -101,3 +102,8 @@ func linearInFirst(marked []bool) bool {
 
 // linearInOne is the LinearIn of bilinear operations.
 func linearInOne(marked []bool) bool { return marked[0] != marked[1] }
+
+// attrError reports an attribute that does not fit.
+func attrError(name string, have any, want string) error {
+	return fmt.Errorf("attribute %s is %v, want %s", name, have, want)
+}
