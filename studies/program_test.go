@@ -170,8 +170,12 @@ func checkTiedResidual(t *testing.T, r ran) {
 		return out
 	}
 	gradient := q.pullback()
-	alongV := extrapolated(func(h float64) []float64 { return combine(h, map[[2]float64]float64{{1, 0}: 0.5 / h, {-1, 0}: -0.5 / h}) })
-	alongW := extrapolated(func(h float64) []float64 { return combine(h, map[[2]float64]float64{{0, 1}: 0.5 / h, {0, -1}: -0.5 / h}) })
+	alongV := extrapolated(func(h float64) []float64 {
+		return combine(h, map[[2]float64]float64{{1, 0}: 0.5 / h, {-1, 0}: -0.5 / h})
+	})
+	alongW := extrapolated(func(h float64) []float64 {
+		return combine(h, map[[2]float64]float64{{0, 1}: 0.5 / h, {0, -1}: -0.5 / h})
+	})
 	mixed := extrapolated(func(h float64) []float64 {
 		c := 0.25 / (h * h)
 		return combine(h, map[[2]float64]float64{{1, 1}: c, {1, -1}: -c, {-1, 1}: -c, {-1, -1}: c})
