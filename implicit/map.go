@@ -15,11 +15,11 @@ import (
 // y. A Map serves one goroutine; Clone gives another one its own.
 type Map struct {
 	*compiled
-	inputs    []*graph.Tensor
-	buffers   []exec.Buffer // the entries of inputs
-	workspace *exec.Workspace
-	value     []exec.Buffer
-	perturber *graph.Perturber
+	inputs                   []*graph.Tensor
+	buffers                  []exec.Buffer // the entries of inputs
+	workspace                *exec.Workspace
+	value                    []exec.Buffer
+	perturber, pullPerturber *graph.Perturber
 
 	byState, byParams, byBoth *Derivative
 }
@@ -187,9 +187,12 @@ func (f *Map) Perturbed(dst, z, theta []float64, rng *rand.Rand) error {
 }
 
 // perturbedPull evaluates (ȳᵀf_z, ȳᵀf_θ) with a random rounding of every operation, those of the
-// derivative included; see graph.Perturbed.
+// derivative included; see graph.Perturber.
 func (f *Map) perturbedPull(z, theta, cotangent []float64, rng *rand.Rand) ([]float64, error) {
-	f.vjpOnce.Do(func() { f.vjp = graph.VJP(f.p, slices.Concat(f.state, f.params)) })
+	f.vjpOnce.Do(func() { f.vjp = graph.Expand(graph.VJP(f.p, slices.Concat(f.state, f.params))) })
+	if f.pullPerturber == nil {
+		f.pullPerturber = graph.NewPerturber(f.vjp)
+	}
 	f.set(z, theta)
 	inputs := slices.Clone(f.inputs)
 	for _, t := range f.p.OutputTypes() {
@@ -197,7 +200,7 @@ func (f *Map) perturbedPull(z, theta, cotangent []float64, rng *rand.Rand) ([]fl
 		inputs = append(inputs, graph.Floats(t.Shape, cotangent[:n:n]))
 		cotangent = cotangent[n:]
 	}
-	out, err := graph.Perturbed(f.vjp, rng, inputs...)
+	out, err := f.pullPerturber.Run(rng, inputs...)
 	if err != nil {
 		return nil, err
 	}

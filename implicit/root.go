@@ -139,8 +139,8 @@ func (root *Root) measureRounding(r *Map, rng *rand.Rand) error {
 		return graph.Within("near the root", err)
 	}
 	noise, moved := 0.0, 0.0
-	value := make([]float64, r.out)
 	for range perturbedRuns {
+		value := make([]float64, r.out)
 		if err := r.Perturbed(value, root.Z, root.theta, rng); err != nil {
 			return graph.Within("near the root", err)
 		}
@@ -171,7 +171,7 @@ func (root *Root) oneBranch(f *Map) error {
 		for _, side := range []float64{1, -1} {
 			there, err := f.Branches(axpy(root.Z, side, b), root.theta)
 			if err != nil {
-				return place(err, "near the root")
+				return graph.Within("near the root", err)
 			}
 			if !slices.Equal(here, there) {
 				return &graph.Failure{Status: graph.Nondifferentiable, Reason: fmt.Sprintf(

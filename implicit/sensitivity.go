@@ -79,7 +79,7 @@ func Gradients(r, j *Map, root *Root, seed uint64) ([]Gradient, error) {
 		return nil, err
 	}
 	if err := root.oneBranch(j); err != nil {
-		return nil, place(err, "the objectives")
+		return nil, graph.Within("the objectives", err)
 	}
 	rng := rand.New(rand.NewPCG(seed, 0x626c7572))
 	out := make([]Gradient, j.out)
@@ -118,7 +118,7 @@ func (root *Root) measureGradient(g *Gradient, r, j *Map, equations *Derivative,
 	}
 	here := make([]float64, len(row))
 	if err := equations.Pull(here, g.Lambda, 1); err != nil {
-		return place(err, "at the root")
+		return graph.Within("at the root", err)
 	}
 	mu, pulled := make([]float64, m), make([]float64, len(row))
 	for run := range blurredRuns {
@@ -128,11 +128,11 @@ func (root *Root) measureGradient(g *Gradient, r, j *Map, equations *Derivative,
 		}
 		objective, err := j.perturbedPull(z, root.theta, pick, rng)
 		if err != nil {
-			return place(err, "the objectives near the root")
+			return graph.Within("the objectives near the root", err)
 		}
 		equation, err := r.perturbedPull(z, root.theta, g.Lambda, rng)
 		if err != nil {
-			return place(err, "near the root")
+			return graph.Within("near the root", err)
 		}
 		c := make([]float64, len(row))
 		for i := range c {
@@ -142,7 +142,7 @@ func (root *Root) measureGradient(g *Gradient, r, j *Map, equations *Derivative,
 			return r.refusal(err, "R_z at the root", graph.AdjointNotConverged)
 		}
 		if err := equations.Pull(pulled, mu, 1); err != nil {
-			return place(err, "at the root")
+			return graph.Within("at the root", err)
 		}
 		g.ErrorEstimate = max(g.ErrorEstimate, 2*distance(c[m:], pulled[m:]))
 	}

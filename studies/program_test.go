@@ -253,11 +253,11 @@ func programOf(t *testing.T, text string) (*Model, *Outcome) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := solver.Solve(m.Study.Point(0))
+	out, err := solver.Solve(context.Background(), m.Study.Point(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := solver.Clone().Solve(m.Study.Point(0))
+	again, err := solver.Clone().Solve(context.Background(), m.Study.Point(0))
 	if err != nil || !slices.EqualFunc(out.Record.Rows(results.Program), again.Record.Rows(results.Program), func(a, b results.Row) bool {
 		return a.Ending == b.Ending && slices.Equal(a.Fields, b.Fields)
 	}) {
@@ -451,7 +451,7 @@ steps = [1]
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := newSolver(t, s).Solve(s.Point(0))
+		out, err := newSolver(t, s).Solve(context.Background(), s.Point(0))
 		if err != nil {
 			t.Fatal(err)
 		}
