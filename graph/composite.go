@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -193,7 +194,7 @@ func runBody(body *Program, out *Tensor, in []*Tensor) *Fault {
 		fault := &Fault{Status: NonFinite, Reason: err.Error()}
 		if f := (*Failure)(nil); errors.As(err, &f) {
 			fault.Status = f.Status
-			fault.Reason = fmt.Sprintf("in its program, %s%v: %s", f.Name, f.Entry, f.Reason)
+			fault.Reason = fmt.Sprintf("in its program, %s: %s", cmp.Or(f.place(), f.Op), f.Reason)
 		}
 		return fault
 	}

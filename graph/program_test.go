@@ -222,6 +222,14 @@ func TestFailures(t *testing.T) {
 	if want := "DOMAIN_ERROR: log(x) + 1: y[1 0]: log of -3: the operand must be positive"; err.Error() != want {
 		t.Errorf("have %q, want %q", err, want)
 	}
+	// A value that the formula does not name goes without a name, and not by the printer's letter.
+	b = graph.NewBuilder("f")
+	x = b.Input("x", graph.F64(2, 2))
+	b.SetOrigin("log(x) + 1")
+	_, err = graph.Eval(b.Build(b.Emit(op.Log, nil, x)), graph.Floats(graph.Shape{2, 2}, []float64{1, 2, -3, -4}))
+	if want := "DOMAIN_ERROR: log(x) + 1: entry [1 0]: log of -3: the operand must be positive"; err.Error() != want {
+		t.Errorf("have %v, want %s", err, want)
+	}
 	_, err = graph.Eval(p, graph.Floats(graph.Shape{2, 2}, []float64{1, math.NaN(), 1, 1}))
 	if err == nil || err.Error() != "NON_FINITE: x[0 1]: the input is NaN" {
 		t.Errorf("have %v", err)

@@ -46,21 +46,25 @@ type Failure struct {
 }
 
 func (f *Failure) Error() string {
-	place := f.Name
-	switch {
-	case len(f.Entry) > 0 && place != "":
-		place += fmt.Sprint(f.Entry)
-	case len(f.Entry) > 0:
-		place = "entry " + fmt.Sprint(f.Entry)
-	}
 	text := string(f.Status) + ": "
 	if f.Origin != "" {
 		text += f.Origin + ": "
 	}
-	if place != "" {
+	if place := f.place(); place != "" {
 		text += place + ": "
 	}
 	return text + f.Reason
+}
+
+// place names the value and the entry, as far as they have names.
+func (f *Failure) place() string {
+	switch {
+	case len(f.Entry) == 0:
+		return f.Name
+	case f.Name == "":
+		return "entry " + fmt.Sprint(f.Entry)
+	}
+	return f.Name + fmt.Sprint(f.Entry)
 }
 
 // Within prefixes the reason of a failure with where it happened, such as "step 3". Other errors pass.

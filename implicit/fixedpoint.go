@@ -26,8 +26,9 @@ const (
 
 // FindLimit finds the limit of the plain iteration z ← G(z, θ) from z0: it iterates until
 // contraction shows, polishes a copy with Newton's iteration on r = z − G, and accepts that root only
-// if it does not repel the plain iteration, which goes on to approach it. Newton's iteration from z0 could find another one,
-// and so it could where the plain iteration enters a cycle around a fixed point that repels.
+// if it does not repel the plain iteration and this goes on to approach it. Newton's iteration from
+// z0 could find another one, and so it could where the plain iteration enters a cycle around a fixed
+// point that repels.
 func FindLimit(g, r *Map, z0, theta []float64, s Settings) (*Root, error) {
 	s = s.withDefaults()
 	z := append([]float64{}, z0...)

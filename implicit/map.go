@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/graph/exec"
@@ -14,11 +15,11 @@ import (
 // y. A Map serves one goroutine; Clone gives another one its own.
 type Map struct {
 	*compiled
-	inputs    []*graph.Tensor
-	buffers   []exec.Buffer // the entries of inputs
-	workspace *exec.Workspace
-	value     []exec.Buffer
-	perturber *graph.Perturber
+	inputs                   []*graph.Tensor
+	buffers                  []exec.Buffer // the entries of inputs
+	workspace                *exec.Workspace
+	value                    []exec.Buffer
+	perturber, pullPerturber *graph.Perturber
 
 	byState, byParams, byBoth *Derivative
 }
@@ -30,6 +31,9 @@ type compiled struct {
 	state, params                []int
 	m, n, out                    int // lengths of z, θ and y
 	wrtState, wrtParams, wrtBoth linearized
+
+	vjpOnce sync.Once
+	vjp     *graph.Program // with respect to state and parameters
 }
 
 // NewMap compiles the map of a program. fixed has a tensor for every input that is neither state
@@ -182,9 +186,42 @@ func (f *Map) Perturbed(dst, z, theta []float64, rng *rand.Rand) error {
 	return nil
 }
 
+// perturbedPull evaluates (ȳᵀf_z, ȳᵀf_θ) with a random rounding of every operation, those of the
+// derivative included; see graph.Perturber.
+func (f *Map) perturbedPull(z, theta, cotangent []float64, rng *rand.Rand) ([]float64, error) {
+	f.vjpOnce.Do(func() { f.vjp = graph.Expand(graph.VJP(f.p, slices.Concat(f.state, f.params))) })
+	if f.pullPerturber == nil {
+		f.pullPerturber = graph.NewPerturber(f.vjp)
+	}
+	f.set(z, theta)
+	inputs := slices.Clone(f.inputs)
+	for _, t := range f.p.OutputTypes() {
+		n := t.Len()
+		inputs = append(inputs, graph.Floats(t.Shape, cotangent[:n:n]))
+		cotangent = cotangent[n:]
+	}
+	out, err := f.pullPerturber.Run(rng, inputs...)
+	if err != nil {
+		return nil, err
+	}
+	var row []float64
+	for _, t := range out[len(f.p.Outputs):] {
+		row = append(row, t.F...)
+	}
+	return row, nil
+}
+
+// piecewise reports whether f has operations that take branches.
+func (f *Map) piecewise() bool {
+	return slices.ContainsFunc(f.p.Nodes, func(n graph.Node) bool { return n.Op.Branch != nil })
+}
+
 // Branches returns the strict branch that every piecewise operation of f takes at (z, θ), entry by
 // entry; see graph.Branches. It is empty for a map without such operations.
 func (f *Map) Branches(z, theta []float64) ([]int, error) {
+	if !f.piecewise() {
+		return nil, nil
+	}
 	f.set(z, theta)
 	values, err := graph.Trace(f.p, f.inputs...)
 	if err != nil {

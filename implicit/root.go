@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/implicit/linsolve"
@@ -33,9 +34,11 @@ type Root struct {
 	// Evidence is that of the state Jacobian R_z at z.
 	linsolve.Evidence
 
-	theta    []float64
-	jacobian []float64
-	lu       *linsolve.LU
+	blur      [][]float64 // displacements that rounding and the residual leave open; see measureRounding
+	theta     []float64
+	tolerance float64
+	jacobian  []float64
+	lu        *linsolve.LU
 }
 
 // FindRoot follows Newton's iteration, damped by a line search, from z0 to a root of R(·, θ), and
@@ -48,7 +51,7 @@ func FindRoot(r *Map, z0, theta []float64, s Settings) (*Root, error) {
 	}
 	it := &newton{f: r, theta: theta, z: append([]float64{}, z0...)}
 	err := it.run(s)
-	root := &Root{Z: it.z, Iterations: it.count, ResidualNorm: norm2(it.r), theta: theta, jacobian: it.jacobian, lu: &it.lu}
+	root := &Root{Z: it.z, Iterations: it.count, ResidualNorm: norm2(it.r), theta: theta, tolerance: s.Tolerance, jacobian: it.jacobian, lu: &it.lu}
 	if err != nil {
 		root.unknown()
 		if it.slow(s) {
@@ -104,6 +107,9 @@ func (root *Root) certify(r *Map, s Settings) error {
 	if err := root.measureRounding(r, rng); err != nil {
 		return err
 	}
+	if err := root.oneBranch(r); err != nil {
+		return err
+	}
 	var err error
 	if root.LipschitzA, root.LipschitzB, err = root.localLipschitz(r, rng); err != nil {
 		return graph.Within("near the root", err)
@@ -125,15 +131,16 @@ func (root *Root) certify(r *Map, s Settings) error {
 // perturbedRuns is how many runs with perturbed operations measure the rounding of a map.
 const perturbedRuns = 8
 
-// measureRounding sets Rounding, Uncertainty and ErrorEstimate.
+// measureRounding sets Rounding, Uncertainty, ErrorEstimate and blur: for each perturbed run, four times
+// the Newton step from it, and rounding of z itself. Unlike a ball, blur respects the units of the entries.
 func (root *Root) measureRounding(r *Map, rng *rand.Rand) error {
 	base := make([]float64, r.out)
 	if err := r.Eval(base, root.Z, root.theta); err != nil {
 		return graph.Within("near the root", err)
 	}
 	noise, moved := 0.0, 0.0
-	value := make([]float64, r.out)
 	for range perturbedRuns {
+		value := make([]float64, r.out)
 		if err := r.Perturbed(value, root.Z, root.theta, rng); err != nil {
 			return graph.Within("near the root", err)
 		}
@@ -142,10 +149,36 @@ func (root *Root) measureRounding(r *Map, rng *rand.Rand) error {
 			return r.refusal(err, "R_z at the root", graph.NotConverged)
 		}
 		moved = max(moved, norm2(value))
+		for i, z := range root.Z {
+			value[i] = 4*value[i] + float64(rng.IntN(3)-1)*linsolve.Epsilon*z
+		}
+		root.blur = append(root.blur, value)
 	}
-	root.Rounding = max(2*noise, linsolve.Epsilon/2*absMatVec(root.jacobian, root.Z, r.out))
+	root.Rounding = max(2*noise, absMatVec(linsolve.Epsilon/2, root.jacobian, root.Z, r.out))
 	root.Uncertainty = (root.ResidualNorm + root.Rounding) / root.SigmaMin
 	root.ErrorEstimate = max(2*moved, linsolve.Epsilon/2*norm2(root.Z))
+	return nil
+}
+
+// oneBranch refuses a root at which a piecewise operation of f is on its branch boundary as far as the
+// root is known: another point that may be the root lies on another branch.
+func (root *Root) oneBranch(f *Map) error {
+	here, err := f.Branches(root.Z, root.theta)
+	if err != nil || len(here) == 0 {
+		return err
+	}
+	for _, b := range root.blur {
+		for _, side := range []float64{1, -1} {
+			there, err := f.Branches(axpy(root.Z, side, b), root.theta)
+			if err != nil {
+				return graph.Within("near the root", err)
+			}
+			if !slices.Equal(here, there) {
+				return &graph.Failure{Status: graph.Nondifferentiable, Reason: fmt.Sprintf(
+					"the root lies on a branch boundary of %s, as far as it is known (to %.3g): the derivative is another one on the other side; move the parameters away from the boundary", f.p.Name, root.ErrorEstimate)}
+			}
+		}
+	}
 	return nil
 }
 

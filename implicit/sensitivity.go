@@ -53,6 +53,9 @@ type Gradient struct {
 	// Gap is |J_θ v + J_z ṡ − (dJ/dθ)v| for one seeded unit direction v and R_z ṡ = −R_θ v: the
 	// tangent and the adjoint road to the same number.
 	Gap float64
+	// ErrorEstimate estimates the error of Gradient in the 2-norm: twice the largest deviation over runs
+	// with perturbed operations, those of the derivatives included, at points that may be the root too.
+	ErrorEstimate float64
 }
 
 // gapLimit is the adjoint–tangent gap, relative to the terms that cancel in it, beyond which one of
@@ -75,6 +78,10 @@ func Gradients(r, j *Map, root *Root, seed uint64) ([]Gradient, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := root.oneBranch(j); err != nil {
+		return nil, graph.Within("the objectives", err)
+	}
+	rng := rand.New(rand.NewPCG(seed, 0x626c7572))
 	out := make([]Gradient, j.out)
 	row := make([]float64, j.m+j.n)
 	for i := range out {
@@ -87,8 +94,63 @@ func Gradients(r, j *Map, root *Root, seed uint64) ([]Gradient, error) {
 			return nil, err
 		}
 		out[i].Value = values[i]
+		if err := root.measureGradient(&out[i], r, j, equations, pick, row, rng); err != nil {
+			return nil, err
+		}
 	}
 	return out, nil
+}
+
+// blurredRuns is how many perturbed runs measure the error of a gradient.
+const blurredRuns = 4
+
+// measureGradient sets the error estimate of a gradient, and refuses one of which no digit is known.
+// Where the derivatives of objective and equations change by δJ_z, δJ_θ, δR_z and δR_θ, the gradient
+// changes by
+//
+//	c_θ − R_θᵀ μ,   R_zᵀ μ = c_z,   c = (δJ_z, δJ_θ) − λᵀ(δR_z, δR_θ)
+//
+// to first order: λ stays as it is.
+func (root *Root) measureGradient(g *Gradient, r, j *Map, equations *Derivative, pick, row []float64, rng *rand.Rand) error {
+	m := len(root.Z)
+	if len(g.Gradient) == 0 {
+		return nil
+	}
+	here := make([]float64, len(row))
+	if err := equations.Pull(here, g.Lambda, 1); err != nil {
+		return graph.Within("at the root", err)
+	}
+	mu, pulled := make([]float64, m), make([]float64, len(row))
+	for run := range blurredRuns {
+		z := root.Z
+		if len(root.blur) > 0 {
+			z = axpy(root.Z, 0.25, root.blur[run%len(root.blur)])
+		}
+		objective, err := j.perturbedPull(z, root.theta, pick, rng)
+		if err != nil {
+			return graph.Within("the objectives near the root", err)
+		}
+		equation, err := r.perturbedPull(z, root.theta, g.Lambda, rng)
+		if err != nil {
+			return graph.Within("near the root", err)
+		}
+		c := make([]float64, len(row))
+		for i := range c {
+			c[i] = (objective[i] - row[i]) - (equation[i] - here[i])
+		}
+		if _, err := root.lu.Solve(mu, c[:m], 1, linsolve.Transposed); err != nil {
+			return r.refusal(err, "R_z at the root", graph.AdjointNotConverged)
+		}
+		if err := equations.Pull(pulled, mu, 1); err != nil {
+			return graph.Within("at the root", err)
+		}
+		g.ErrorEstimate = max(g.ErrorEstimate, 2*distance(c[m:], pulled[m:]))
+	}
+	if size := norm2(g.Gradient); !(g.ErrorEstimate <= max(size/2, root.tolerance*max(1, size))) {
+		return &graph.Failure{Status: graph.NotConverged, Reason: fmt.Sprintf(
+			"the gradient is %.3g, and rounding moves it by %.3g: a formula cancels almost all of its digits; write the objective or the equations without the cancellation (expm1, log1p, and the like)", size, g.ErrorEstimate)}
+	}
+	return nil
 }
 
 // tangent is one direction along the branch: v, and Sv from R_z (Sv) = −R_θ v, concatenated as (Sv, v).

@@ -19,13 +19,13 @@ func dot(x, y []float64) float64 {
 	return s
 }
 
-// absMatVec returns ‖|A||x|‖₂.
-func absMatVec(a, x []float64, rows int) float64 {
+// absMatVec returns α‖|A||x|‖₂, which may be finite where ‖|A||x|‖₂ is not.
+func absMatVec(alpha float64, a, x []float64, rows int) float64 {
 	var h float64
 	for i := range rows {
 		var s float64
 		for j, v := range x {
-			s += math.Abs(a[i*len(x)+j] * v)
+			s += math.Abs(float64(a[i*len(x)+j]*alpha) * v)
 		}
 		h = math.Hypot(h, s)
 	}

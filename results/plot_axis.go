@@ -187,8 +187,13 @@ func powerLabel(e int) string {
 }
 
 // scientific writes x with two digits and a power of ten.
-func scientific(x float64) string {
-	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(x, 'e', 1, 64), "e")
-	e, _ := strconv.Atoi(exponent)
-	return minus(mantissa) + "×10" + super(minus(strconv.Itoa(e)))
+func scientific(x float64) string { return typeset(strconv.FormatFloat(x, 'e', 1, 64)) }
+
+// typeset writes the text of a number with a minus sign, and a power of ten for its exponent.
+func typeset(number string) string {
+	mantissa, exponent, _ := strings.Cut(number, "e")
+	if e, err := strconv.Atoi(exponent); err == nil {
+		return minus(mantissa) + "×10" + super(minus(strconv.Itoa(e)))
+	}
+	return minus(number)
 }

@@ -83,19 +83,13 @@ func (r *Run) iteratesPlot() *Figure {
 		f.panels = append(f.panels, p)
 	}
 
+	f.notes = append(f.notes, unbounded(t, all)...)
 	if len(missing) > 0 {
 		f.notes = append(f.notes, "Not drawn on the logarithmic axis: "+strings.Join(missing, ", ")+".")
 	}
 
-	const most = 12
-	if picked := legendLabels(len(colors), most); len(colors) > 1 {
-		for _, i := range picked {
-			c := ordered(i, len(colors))
-			f.legend = append(f.legend, legendEntry{colors[i], curve{line: draw.LineStyle{Color: c, Width: 2.4}}})
-		}
-		if len(picked) < len(colors) {
-			f.notes = append(f.notes, fmt.Sprintf("The legend names %d of %d swept values, in order.", len(picked), len(colors)))
-		}
+	if len(colors) > 1 {
+		f.addSwept(colors)
 	}
 	grey := draw.LineStyle{Color: darkGrey, Width: 0.9}
 	for i, kind := range kinds {
@@ -110,6 +104,39 @@ func (r *Run) iteratesPlot() *Figure {
 		f.legend = append(f.legend, legendEntry{"rounding floor", band{fill: color.Gray{220}}})
 	}
 	return f
+}
+
+// unbounded says for which series there are errors and no bound, by verdict.
+func unbounded(t *Table, all []*series) []string {
+	verdict, bound := t.Column("verdict"), t.Column("sensitivity_bound")
+	var order []string
+	labels := make(map[string][]string)
+	for _, s := range all {
+		if slices.ContainsFunc(s.rows, func(row []Value) bool { return !row[bound].Absent() }) {
+			continue
+		}
+		why := s.rows[0][verdict].String()
+		if labels[why] == nil {
+			order = append(order, why)
+		}
+		labels[why] = append(labels[why], s.label)
+	}
+	var notes []string
+	for _, why := range order {
+		const most = 3
+		text := strings.Join(labels[why][:min(most, len(labels[why]))], "; ")
+		if n := len(labels[why]) - most; n > 0 {
+			text += fmt.Sprintf(" and %d more", n)
+		}
+		if text != "" {
+			text = " for " + text
+		}
+		if why != "" {
+			text += ": " + why
+		}
+		notes = append(notes, "No bound"+text+".")
+	}
+	return notes
 }
 
 // mix is a colour made lighter by a share of white. It is opaque: SVG and PDF canvases get translucent colours wrong.

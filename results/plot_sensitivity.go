@@ -1,7 +1,6 @@
 package results
 
 import (
-	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -141,14 +140,8 @@ func (r *Run) sensitivityPlot(t *Table, objective, swept string, x int) *Figure 
 	}
 	f.panels = panels
 
-	const most = 12
 	if !byBranch {
-		for _, i := range legendLabels(len(labels), most) {
-			f.legend = append(f.legend, legendEntry{labels[i], curve{line: draw.LineStyle{Color: ordered(i, len(labels)), Width: 2.4}}})
-		}
-		if len(labels) > most {
-			f.notes = append(f.notes, fmt.Sprintf("The legend names %d of %d swept values, in order.", most, len(labels)))
-		}
+		f.addSwept(labels)
 	}
 	if len(branches) > 1 {
 		for i, branch := range branches {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // series is the rows that one line of a figure joins.
@@ -31,7 +33,7 @@ func split(t *Table, except int, kinds ...string) (out []*series, labels, kindNa
 		var label, kind []string
 		var tuple []Value
 		for _, i := range vary {
-			label = append(label, symbol(strings.TrimPrefix(t.Columns[i], "sweep."))+" = "+minus(cell(row[i])))
+			label = append(label, symbol(strings.TrimPrefix(t.Columns[i], "sweep."))+" = "+typeset(cell(row[i])))
 			tuple = append(tuple, row[i])
 		}
 		for _, name := range kinds {
@@ -79,16 +81,19 @@ func compareValues(a, b Value) int {
 	return cmp.Compare(a.String(), b.String())
 }
 
-// legendLabels picks at most n of the labels, the first and the last among them.
-func legendLabels(count, n int) []int {
-	var picked []int
-	for i := range min(count, n) {
-		if count > n {
-			i = i * (count - 1) / (n - 1)
+// addSwept puts the swept values into the legend by their colours: at most twelve of them, the first and the last among them.
+func (f *Figure) addSwept(labels []string) {
+	const most = 12
+	count := len(labels)
+	for k := range min(count, most) {
+		if count > most {
+			k = k * (count - 1) / (most - 1)
 		}
-		picked = append(picked, i)
+		f.legend = append(f.legend, legendEntry{labels[k], curve{line: draw.LineStyle{Color: ordered(k, count), Width: 2.4}}})
 	}
-	return picked
+	if count > most {
+		f.notes = append(f.notes, fmt.Sprintf("The legend names %d of %d swept values, in order.", most, count))
+	}
 }
 
 // refused reports whether a status comes without a derivative.

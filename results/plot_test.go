@@ -90,6 +90,22 @@ func TestWhatIsNotDrawnIsCounted(t *testing.T) {
 	}
 }
 
+// A series without a bound is named, with its verdict; a swept value has its power of ten.
+func TestMissingBoundsAreNamed(t *testing.T) {
+	r := contraction([]float64{0.5, 0.9, 3e8}, []int{0, 1})
+	for _, i := range []int{1, 2} {
+		for _, row := range r.Records[i].Rows(Iterates) {
+			row.Fields.Set("sensitivity_bound", Value{})
+			row.Fields.Set("verdict", Text("HYPOTHESIS_FAILED"))
+		}
+	}
+	f := r.iteratesPlot()
+	want := "No bound for " + symbol("q") + " = 0.9; " + symbol("q") + " = 3×10" + super("8") + ": HYPOTHESIS_FAILED."
+	if !slices.Contains(f.notes, want) {
+		t.Errorf("notes %q, want %q", f.notes, want)
+	}
+}
+
 func TestSensitivityOfTheFold(t *testing.T) {
 	r := fold(-0.5, 0.5, 0, 0.25)
 	figures := r.Figures()

@@ -21,7 +21,8 @@ const maxRows, firstRows, lastRows = 40, 20, 10
 // right and naming them; width 0 sets no limit.
 //
 // A number with fewer than six significant digits is exact. Others are rounded to six, or to as many as twelve where
-// six would show a round number that it is not: 0.99999999 is not printed as 1.00000.
+// six would show a round number that it is not: 0.99999999 is not printed as 1.00000. A swept number is in full where the
+// rounded ones would not tell points apart.
 func (r *Run) Print(w io.Writer, width int) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, r.Manifest.Study.Title)
@@ -60,12 +61,12 @@ func (t *Table) print(b *strings.Builder, width int) {
 	widths := make([]int, len(columns))
 	for c, i := range columns {
 		cells[c] = []string{t.heading(i, columns)}
+		text := cell
+		if swept := i >= 3 && i < 3+t.Swept; swept && !t.tellsApart(i) {
+			text = Value.String
+		}
 		for _, row := range rows {
-			if swept := i >= 3 && i < 3+t.Swept; swept {
-				cells[c] = append(cells[c], row[i].String()) // in full: it tells points apart
-			} else {
-				cells[c] = append(cells[c], cell(row[i]))
-			}
+			cells[c] = append(cells[c], text(row[i]))
 		}
 		for _, s := range cells[c] {
 			widths[c] = max(widths[c], utf8.RuneCountInString(s))
@@ -117,6 +118,15 @@ func (t *Table) print(b *strings.Builder, width int) {
 		}
 	}
 	t.printReasons(b)
+}
+
+// tellsApart reports whether the rounded values of a column are as many as its values.
+func (t *Table) tellsApart(column int) bool {
+	values, texts := make(map[Value]bool), make(map[string]bool)
+	for _, row := range t.Rows {
+		values[row[column]], texts[cell(row[column])] = true, true
+	}
+	return len(texts) == len(values)
 }
 
 // shown chooses the columns to print, the status last: not study, point and reason, nor those that are absent in every

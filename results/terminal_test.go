@@ -46,6 +46,24 @@ func TestPrint(t *testing.T) {
 	golden(t, "fold.jsonl", lines.Bytes())
 }
 
+// A swept number is rounded, but never so far that two points look alike.
+func TestSweptNumbersTellPointsApart(t *testing.T) {
+	for _, c := range []struct {
+		qs   []float64
+		want []string
+	}{
+		{[]float64{0.1, 1.0 / 3}, []string{"  0.1 ", "  0.333333 "}},
+		{[]float64{0.12345678, 0.12345679}, []string{"  0.12345678 ", "  0.12345679 "}},
+	} {
+		text := string(printText(t, contraction(c.qs, []int{0}), 0))
+		for _, want := range c.want {
+			if !strings.Contains(strings.ReplaceAll(text, "\n", " \n"), want) {
+				t.Errorf("no %q in\n%s", want, text)
+			}
+		}
+	}
+}
+
 func TestRound(t *testing.T) {
 	for _, c := range []struct {
 		x    float64

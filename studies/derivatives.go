@@ -79,7 +79,7 @@ func (m *Model) Signature() string {
 	}
 	for _, axis := range s.Sweep.Axes {
 		line("sweep", axis.Name, fmt.Sprintf("%d values", len(axis.Values)),
-			fmt.Sprintf("from %v to %v", axis.Values[0], axis.Values[len(axis.Values)-1]))
+			axis.extent())
 	}
 	w.Flush() // a strings.Builder has no errors
 	return b.String()

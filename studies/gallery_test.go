@@ -217,6 +217,8 @@ var special = map[string]func(*testing.T, ran){
 	"lambert-w-fold":    checkFold,
 	"lambert-w":         checkSides,
 	"bratu":             checkSides,
+	"sine-product":      checkSineProduct,
+	"tied-residual":     checkTiedResidual,
 }
 
 // TestEveryGalleryStudyIsChecked wants an answer for each study.

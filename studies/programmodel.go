@@ -33,7 +33,7 @@ func (m *Model) lowerProgram() error {
 
 // checkTaylor refuses programs with an operation that has no Taylor rule.
 func (m *Model) checkTaylor() error {
-	inputs, err := m.programInputs(m.Study.Point(0), m.Program)
+	inputs, err := m.InputsAt(m.Study.Point(0), m.Program)
 	if err != nil {
 		return nil // said at the point
 	}
@@ -206,14 +206,28 @@ func (m *Model) lowerSeeds() (*graph.Program, error) {
 	return l.b.BuildNamed(names, values...), nil
 }
 
-// programInputs returns the values of a program's inputs at a point, by name.
-func (m *Model) programInputs(point Point, p *graph.Program) ([]*graph.Tensor, error) {
+// InputsAt returns the values of a program's inputs at a point; those of the state are where the first start puts it.
+func (m *Model) InputsAt(point Point, p *graph.Program) ([]*graph.Tensor, error) {
 	values := map[string]Array{}
 	for _, q := range slices.Concat(point.Parameters, point.Constants, m.Study.Data) {
 		values[q.Name] = q.Value
 	}
+	var state []*graph.Tensor
 	out := make([]*graph.Tensor, len(p.Inputs))
 	for i, in := range p.Inputs {
+		if k := slices.IndexFunc(m.Study.State, func(b Block) bool { return b.Name == in.Name }); k >= 0 {
+			if state == nil {
+				start, err := m.InputsAt(point, m.Starts[0])
+				if err == nil {
+					state, err = graph.Eval(m.Starts[0], start...)
+				}
+				if err != nil {
+					return nil, prefix("the start", err)
+				}
+			}
+			out[i] = state[k]
+			continue
+		}
 		a, ok := values[in.Name]
 		if !ok {
 			return nil, fmt.Errorf("%s has the input %s, which has no value at a point", p.Name, in.Name)

@@ -189,7 +189,7 @@ func pairingOf(p, seeds *graph.Program) *graph.Program {
 
 // solve adds the rows of a point. A transformation that is refused has one row, with the reason; the others still run.
 func (s *programSolver) solve(out *Outcome, p Point) error {
-	inputs, err := s.model.programInputs(p, s.model.Program)
+	inputs, err := s.model.InputsAt(p, s.model.Program)
 	for _, t := range s.wanted {
 		failed := err
 		var rows []results.Row
@@ -564,7 +564,7 @@ func countOf(n int, what string) string {
 func (s *programSolver) checkProgram(point Point) ([]Difference, error) {
 	program := s.model.Program
 	rng := rand.New(rand.NewPCG(s.seed, 0x636865636b))
-	inputs, err := s.model.programInputs(point, program)
+	inputs, err := s.model.InputsAt(point, program)
 	if err != nil {
 		return []Difference{refused(err)}, refusalOnly(err)
 	}

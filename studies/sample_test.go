@@ -101,3 +101,18 @@ func TestBadSamples(t *testing.T) {
 		}
 	}
 }
+
+func TestExtentOfAnAxis(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		want   string
+	}{
+		{[]float64{3, 2, 1}, "from 3 to 1"},
+		{[]float64{0.5, 0.5, 2}, "from 0.5 to 2"},
+		{[]float64{1, math.Pi, 2}, "between 1 and 3.14159"},
+	} {
+		if got := (Axis{Values: c.values}).extent(); got != c.want {
+			t.Errorf("%v: %s, want %s", c.values, got, c.want)
+		}
+	}
+}

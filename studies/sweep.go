@@ -2,6 +2,7 @@ package studies
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -23,6 +24,15 @@ type Sweep struct {
 type Axis struct {
 	Name   string
 	Values []float64
+}
+
+// extent says, for a reader, from where to where the values go, or between which they lie if they come in no order.
+func (a Axis) extent() string {
+	first, last := a.Values[0], a.Values[len(a.Values)-1]
+	if slices.IsSorted(a.Values) || slices.IsSortedFunc(a.Values, func(x, y float64) int { return cmp.Compare(y, x) }) {
+		return fmt.Sprintf("from %.6g to %.6g", first, last)
+	}
+	return fmt.Sprintf("between %.6g and %.6g", slices.Min(a.Values), slices.Max(a.Values))
 }
 
 // maxPoints bounds a sweep.

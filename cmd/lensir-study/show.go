@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 
 func showCommand() *cobra.Command {
 	var set []string
+	var cost, values, compiled bool
 	c := &cobra.Command{
 		Use:   "show STUDY",
 		Short: "Print a study as programs: each with its JVP, its linear part with residuals, and its adjoint",
@@ -25,8 +27,15 @@ func showCommand() *cobra.Command {
                    it still reads, stand before the semicolon
   its adjoint      the transpose of the linear part: one run gives a gradient
 
-Long literals are cut short.`,
+Long literals are cut short. --values adds the residuals' values at the first point of the study.
+
+--cost prints instead the operations and stored scalars of each program: of the primal pass, of the
+reverse pass and of the accumulation of cotangents, beside the bound (1 + c + a r) Σ w on their total;
+tape is all values, residuals is what reverse mode keeps of them. --exec prints what runs: the
+instructions of each compiled program and the layout of its memory.`,
 		Example: `  lensir-study show contraction
+  lensir-study show sine-product --values
+  lensir-study show tied-residual --cost
   lensir-study show my.toml | less`,
 		Args:              oneStudy,
 		ValidArgsFunction: completeStudy,
@@ -35,14 +44,26 @@ Long literals are cut short.`,
 			if err != nil {
 				return err
 			}
-			return show(c.OutOrStdout(), m)
+			switch {
+			case cost && compiled, cost && values, compiled && values:
+				return errors.New("--cost, --exec and --values are asked for one at a time")
+			case cost:
+				showCost(c.OutOrStdout(), m)
+				return nil
+			case compiled:
+				return showExec(c.OutOrStdout(), m)
+			}
+			return show(c.OutOrStdout(), m, values)
 		},
 	}
 	settingsFlag(c, &set)
+	c.Flags().BoolVar(&cost, "cost", false, "print operations and stored scalars, beside their bound")
+	c.Flags().BoolVar(&values, "values", false, "print the values of the residuals, too")
+	c.Flags().BoolVar(&compiled, "exec", false, "print the compiled programs")
 	return c
 }
 
-func show(w io.Writer, m *studies.Model) error {
+func show(w io.Writer, m *studies.Model, values bool) error {
 	for i, p := range m.Programs() {
 		if i > 0 {
 			fmt.Fprintln(w)
@@ -52,6 +73,11 @@ func show(w io.Writer, m *studies.Model) error {
 		showProgram(w, p.Name, p)
 		showProgram(w, "its JVP", graph.JVP(p, wrt))
 		showProgram(w, fmt.Sprintf("its linear part, with %s", count(l.Residuals, "residual")), l.Linear)
+		if values {
+			if err := showValues(w, m, p, l); err != nil {
+				return err
+			}
+		}
 		showProgram(w, "its adjoint", graph.Transpose(l.Linear))
 	}
 	return nil

@@ -30,7 +30,13 @@ The exit code is 5 if anything fails.`,
   lensir-study verify --seed 1 --out trial`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return writeVerification(c.OutOrStdout(), c.ErrOrStderr(), out, conformance.Run(seed))
+			t, err := tool()
+			if err != nil {
+				return &exit{exitInternal, err}
+			}
+			r := conformance.Run(seed)
+			r.Tool = fmt.Sprintf("%s %s %s", t.Name, t.Version, t.Digest)
+			return writeVerification(c.OutOrStdout(), c.ErrOrStderr(), out, r)
 		},
 	}
 	c.Flags().StringVar(&out, "out", filepath.Join("results", "verify"), "output `folder`")

@@ -25,7 +25,7 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r conformance.Result
-	if err := json.Unmarshal(text, &r); err != nil || !bytes.Equal(text, r.JSON()) || !r.Pass || r.Version != "1.0.0" || r.Seed != 20261012 || len(r.Hashes) == 0 {
+	if err := json.Unmarshal(text, &r); err != nil || !bytes.Equal(text, r.JSON()) || !r.Pass || r.Version != "1.0.0" || r.Seed != 20261012 || !strings.HasPrefix(r.Tool, "lensir-study ") || len(r.Hashes) == 0 {
 		t.Errorf("%v: %v, version %s, seed %d", err, r.Pass, r.Version, r.Seed)
 	}
 	files, err := os.ReadDir(dir)

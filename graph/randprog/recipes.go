@@ -11,25 +11,15 @@ import (
 // recipe draws operands for one operation, brings them into its domain and adds it. kinked marks
 // those with a branch boundary.
 type recipe struct {
-	name   string
 	kinked bool
 	emit   func(g *gen) graph.Value
 }
 
 var recipes = slices.Concat(elementary, arithmetic, kinked, logic, moves, reductions)
 
-// Covered lists the operations that programs are drawn from.
-func Covered() []string {
-	var names []string
-	for _, r := range recipes {
-		names = append(names, r.name)
-	}
-	return names
-}
-
 // monotone is the recipe of an elementary function that rises on [−limit, limit].
 func monotone(o *graph.Op, limit float64, f func(float64) float64) recipe {
-	return recipe{"", false, func(g *gen) graph.Value {
+	return recipe{emit: func(g *gen) graph.Value {
 		x := g.bounded(g.float(), limit)
 		i := g.bounds[x]
 		return g.emit(o, nil, interval{f(i.lo) - 1e-6, f(i.hi) + 1e-6}, x)
@@ -38,48 +28,43 @@ func monotone(o *graph.Op, limit float64, f func(float64) float64) recipe {
 
 // within is the recipe of an elementary function with values in the interval for operands in [−limit, limit].
 func within(o *graph.Op, limit, lo, hi float64) recipe {
-	return recipe{"", false, func(g *gen) graph.Value { return g.emit(o, nil, interval{lo, hi}, g.bounded(g.float(), limit)) }}
+	return recipe{emit: func(g *gen) graph.Value { return g.emit(o, nil, interval{lo, hi}, g.bounded(g.float(), limit)) }}
 }
 
 // above is the recipe of an elementary function that rises on x > 0.3.
 func above(o *graph.Op, f func(float64) float64) recipe {
-	return recipe{"", false, func(g *gen) graph.Value {
+	return recipe{emit: func(g *gen) graph.Value {
 		x := g.positive(g.float())
 		i := g.bounds[x]
 		return g.emit(o, nil, interval{f(i.lo) - 1e-6, f(i.hi) + 1e-6}, x)
 	}}
 }
 
-func named(name string, r recipe) recipe {
-	r.name = name
-	return r
-}
-
 var elementary = []recipe{
-	named("exp", monotone(op.Exp, 3, math.Exp)),
-	named("expm1", monotone(op.Expm1, 3, math.Expm1)),
-	named("log", above(op.Log, math.Log)),
-	named("log1p", monotone(op.Log1p, 0.9, math.Log1p)),
-	named("sqrt", above(op.Sqrt, math.Sqrt)),
-	named("sin", within(op.Sin, 20, -1, 1)),
-	named("cos", within(op.Cos, 20, -1, 1)),
-	named("tan", monotone(op.Tan, 1.2, math.Tan)),
-	named("asin", monotone(op.Asin, 0.9, math.Asin)),
-	named("acos", within(op.Acos, 0.9, 0.4, 2.8)),
-	named("atan", monotone(op.Atan, 20, math.Atan)),
-	named("sinh", monotone(op.Sinh, 3, math.Sinh)),
-	named("cosh", within(op.Cosh, 3, 1, 10.1)),
-	named("tanh", monotone(op.Tanh, 20, math.Tanh)),
-	named("sech2", within(op.Sech2, 20, 0, 1)),
-	named("logistic", within(op.Logistic, 20, 0, 1)),
-	named("softplus", within(op.Softplus, 9, 0, 10)),
-	named("erf", monotone(op.Erf, 20, math.Erf)),
-	named("gaussian", within(op.Gaussian, 20, 0, 1)),
-	{"atan2", false, func(g *gen) graph.Value {
+	monotone(op.Exp, 3, math.Exp),
+	monotone(op.Expm1, 3, math.Expm1),
+	above(op.Log, math.Log),
+	monotone(op.Log1p, 0.9, math.Log1p),
+	above(op.Sqrt, math.Sqrt),
+	within(op.Sin, 20, -1, 1),
+	within(op.Cos, 20, -1, 1),
+	monotone(op.Tan, 1.2, math.Tan),
+	monotone(op.Asin, 0.9, math.Asin),
+	within(op.Acos, 0.9, 0.4, 2.8),
+	monotone(op.Atan, 20, math.Atan),
+	monotone(op.Sinh, 3, math.Sinh),
+	within(op.Cosh, 3, 1, 10.1),
+	monotone(op.Tanh, 20, math.Tanh),
+	within(op.Sech2, 20, 0, 1),
+	within(op.Logistic, 20, 0, 1),
+	within(op.Softplus, 9, 0, 10),
+	monotone(op.Erf, 20, math.Erf),
+	within(op.Gaussian, 20, 0, 1),
+	{emit: func(g *gen) graph.Value {
 		y := g.positive(g.float())
 		return g.emit(op.Atan2, nil, interval{-3.2, 3.2}, y, g.bounded(g.like(g.b.Type(y)), 5))
 	}},
-	{"hypot", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x := g.positive(g.float())
 		y := g.bounded(g.like(g.b.Type(x)), 5)
 		return g.emit(op.Hypot, nil, interval{g.bounds[x].lo, 2 * max(g.bounds[x].size(), g.bounds[y].size())}, x, y)
@@ -134,17 +119,17 @@ func (g *gen) powerBound(x, y graph.Value, k int) interval {
 }
 
 var arithmetic = []recipe{
-	{"add", false, entrywise(op.Add, func(x, y float64) float64 { return x + y })},
-	{"sub", false, entrywise(op.Sub, func(x, y float64) float64 { return x - y })},
-	{"mul", false, entrywise(op.Mul, product)},
-	{"neg", false, func(g *gen) graph.Value {
+	{emit: entrywise(op.Add, func(x, y float64) float64 { return x + y })},
+	{emit: entrywise(op.Sub, func(x, y float64) float64 { return x - y })},
+	{emit: entrywise(op.Mul, product)},
+	{emit: func(g *gen) graph.Value {
 		x := g.float()
 		if i := g.integer(); i != graph.None && g.chance(6) {
 			x = i
 		}
 		return g.emit(op.Neg, nil, interval{-g.bounds[x].hi, -g.bounds[x].lo}, x)
 	}},
-	{"div", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		y := g.positive(g.float())
 		x := g.bounded(g.like(g.b.Type(y)), 8)
 		if g.chance(4) {
@@ -152,16 +137,16 @@ var arithmetic = []recipe{
 		}
 		return g.emit(op.Div, nil, corners(func(x, y float64) float64 { return x / y }, g.bounds[x], g.bounds[y]), x, y)
 	}},
-	{"pow", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x, y := g.power()
 		return g.emit(op.Pow, nil, g.powerBound(x, y, 0), x, y)
 	}},
-	{"pow_slope", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x, y := g.power()
 		k := 1 + g.IntN(2)
 		return g.emit(op.PowSlope, ints("k", k), g.powerBound(x, y, k), x, y)
 	}},
-	{"powi", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x, n := g.bounded(g.float(), 2), g.IntN(8)-3
 		if n < 0 {
 			x = g.positive(x)
@@ -169,10 +154,10 @@ var arithmetic = []recipe{
 		size := math.Pow(max(g.bounds[x].size(), 1/0.3), math.Abs(float64(n)))
 		return g.emit(op.PowInt, ints("n", n), interval{-size, size}, x)
 	}},
-	{"literal", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		return g.literal(graph.Type{DType: []graph.DType{g.DType, graph.Int64, graph.Bool}[g.IntN(3)], Shape: g.shape()})
 	}},
-	{"convert", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x := g.pick(func(graph.Type) bool { return true })
 		if x == graph.None {
 			return x
@@ -184,25 +169,25 @@ var arithmetic = []recipe{
 func ints(name string, values ...int) graph.Attrs { return graph.Attrs{{Name: name, Ints: values}} }
 
 var kinked = []recipe{
-	{"abs", true, func(g *gen) graph.Value {
+	{kinked: true, emit: func(g *gen) graph.Value {
 		x := g.float()
 		return g.emit(op.Abs, nil, interval{0, g.bounds[x].size()}, x)
 	}},
-	{"sign", true, func(g *gen) graph.Value { return g.emit(op.Sign, nil, interval{-1, 1}, g.float()) }},
-	{"round", true, func(g *gen) graph.Value {
+	{kinked: true, emit: func(g *gen) graph.Value { return g.emit(op.Sign, nil, interval{-1, 1}, g.float()) }},
+	{kinked: true, emit: func(g *gen) graph.Value {
 		x := g.float()
 		b := g.bounds[x]
 		return g.emit(op.Round, nil, interval{math.RoundToEven(b.lo), math.RoundToEven(b.hi)}, x)
 	}},
-	{"min", true, func(g *gen) graph.Value {
+	{kinked: true, emit: func(g *gen) graph.Value {
 		x, y := g.pair(8)
 		return g.emit(op.Min, nil, corners(math.Min, g.bounds[x], g.bounds[y]), x, y)
 	}},
-	{"max", true, func(g *gen) graph.Value {
+	{kinked: true, emit: func(g *gen) graph.Value {
 		x, y := g.pair(8)
 		return g.emit(op.Max, nil, corners(math.Max, g.bounds[x], g.bounds[y]), x, y)
 	}},
-	{"clamp", true, func(g *gen) graph.Value {
+	{kinked: true, emit: func(g *gen) graph.Value {
 		x, lo := g.pair(4)
 		width := g.positive(g.like(g.b.Type(x)))
 		hi := g.emit(op.Add, nil, corners(func(x, y float64) float64 { return x + y }, g.bounds[lo], g.bounds[width]), lo, width)
@@ -212,7 +197,7 @@ var kinked = []recipe{
 
 // compare is the recipe of a comparison, of integers once in three; smooth programs compare integers only.
 func compare(o *graph.Op) recipe {
-	return recipe{"", false, func(g *gen) graph.Value {
+	return recipe{emit: func(g *gen) graph.Value {
 		x := g.integer()
 		if !g.Smooth && (x == graph.None || !g.chance(3)) {
 			x = g.float()
@@ -230,7 +215,7 @@ func (g *gen) boolean() graph.Value {
 }
 
 func connect(o *graph.Op) recipe {
-	return recipe{"", false, func(g *gen) graph.Value {
+	return recipe{emit: func(g *gen) graph.Value {
 		x := g.boolean()
 		switch {
 		case x == graph.None:
@@ -243,13 +228,13 @@ func connect(o *graph.Op) recipe {
 }
 
 var logic = []recipe{
-	named("less", compare(op.Less)),
-	named("less_equal", compare(op.LessEqual)),
-	named("equal", compare(op.Equal)),
-	named("and", connect(op.And)),
-	named("or", connect(op.Or)),
-	named("not", connect(op.Not)),
-	{"select", false, func(g *gen) graph.Value {
+	compare(op.Less),
+	compare(op.LessEqual),
+	compare(op.Equal),
+	connect(op.And),
+	connect(op.Or),
+	connect(op.Not),
+	{emit: func(g *gen) graph.Value {
 		x, y := g.pair(20)
 		if i := g.integer(); i != graph.None && g.chance(8) {
 			x, y = i, g.like(g.b.Type(i))
@@ -281,16 +266,16 @@ func (g *gen) moved(axes int) graph.Value {
 }
 
 var moves = []recipe{
-	{"reshape", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x := g.moved(0)
 		shape := g.factors(g.b.Type(x).Shape)
 		return g.keep(op.ReshapeTo(g.b, x, shape), g.bounds[x])
 	}},
-	{"transpose", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x := g.moved(g.IntN(3))
 		return g.emit(op.Transpose, ints("perm", g.Perm(len(g.b.Type(x).Shape))...), g.bounds[x], x)
 	}},
-	{"broadcast", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x := g.moved(0)
 		t := g.b.Type(x)
 		if t.Len() > maxLen/4 || len(t.Shape) > 2 {
@@ -306,14 +291,14 @@ var moves = []recipe{
 		}
 		return g.keep(op.BroadcastTo(g.b, x, shape, dims...), g.bounds[x])
 	}},
-	{"broadcast_rows", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x := g.pick(func(t graph.Type) bool { return len(t.Shape) == 1 && t.Len() <= maxLen/4 })
 		if x == graph.None {
 			return x
 		}
 		return g.emit(op.BroadcastRows, ints("rows", g.IntN(4)), g.bounds[x], x)
 	}},
-	{"slice", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x := g.moved(g.IntN(2))
 		var start, limit, step []int
 		for _, d := range g.b.Type(x).Shape {
@@ -323,7 +308,7 @@ var moves = []recipe{
 		}
 		return g.keep(op.SliceOf(g.b, x, start, limit, step), g.bounds[x])
 	}},
-	{"pad", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x := g.moved(g.IntN(2))
 		t := g.b.Type(x)
 		if t.Len() > maxLen/8 {
@@ -337,7 +322,7 @@ var moves = []recipe{
 		}
 		return g.keep(op.PadWith(g.b, x, low, high, interior), union(g.bounds[x], interval{}))
 	}},
-	{"concat", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x := g.moved(1)
 		t := g.b.Type(x)
 		axis := g.IntN(len(t.Shape))
@@ -359,16 +344,16 @@ var moves = []recipe{
 		}
 		return g.emit(op.Concat, ints("axis", axis), bounds, args...)
 	}},
-	{"roll", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x := g.moved(1)
 		at := append(ints("axis", g.IntN(len(g.b.Type(x).Shape))), graph.Attr{Name: "shift", Ints: []int{g.IntN(11) - 5}})
 		return g.emit(op.Roll, at, g.bounds[x], x)
 	}},
-	{"reverse", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x := g.moved(1)
 		return g.emit(op.Reverse, ints("axes", g.axes(x)...), g.bounds[x], x)
 	}},
-	{"gather", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x := g.moved(1)
 		t := g.b.Type(x)
 		index := g.index(t.Shape[0])
@@ -377,7 +362,7 @@ var moves = []recipe{
 		}
 		return g.emit(op.Gather, nil, g.bounds[x], x, index)
 	}},
-	{"scatter_add", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		size := g.IntN(4)
 		index := g.index(size)
 		shape := g.b.Type(index).Shape
@@ -456,7 +441,7 @@ func (g *gen) numeric(axes int) graph.Value {
 }
 
 var reductions = []recipe{
-	{"sum", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x := g.numeric(0)
 		if x == graph.None {
 			return x
@@ -464,7 +449,7 @@ var reductions = []recipe{
 		n := g.bounds[x].size() * float64(g.b.Type(x).Len())
 		return g.keep(op.SumOver(g.b, x, g.axes(x)...), interval{-n, n})
 	}},
-	{"cumsum", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		x := g.numeric(1)
 		if x == graph.None {
 			return x
@@ -477,7 +462,7 @@ var reductions = []recipe{
 		n := g.bounds[x].size() * float64(t.Shape[at.Int("axis")])
 		return g.emit(op.CumSum, at, interval{-n, n}, x)
 	}},
-	{"matmul", false, func(g *gen) graph.Value {
+	{emit: func(g *gen) graph.Value {
 		a := g.pick(func(t graph.Type) bool { return t.DType == g.DType && len(t.Shape) == 2 })
 		if a == graph.None {
 			a = g.literal(graph.Type{DType: g.DType, Shape: graph.Shape{1 + g.IntN(3), 1 + g.IntN(3)}})

@@ -192,7 +192,7 @@ func copyLaw(draw Draw) error {
 		at, slices.Concat(a, a, a))
 }
 
-func chainLaw(draw Draw) error {
+func chainLaw(draw Draw, rounding *meter) error {
 	w, x, y := drawSpace(draw, "W"), drawSpace(draw, "X"), drawSpace(draw, "Y")
 	l, m := drawProgram(draw, "l", w, x, true), drawProgram(draw, "m", x, y, true)
 	b := graph.NewBuilder("composite")
@@ -213,7 +213,7 @@ func chainLaw(draw Draw) error {
 	}
 	for i := range p {
 		for e := range p[i].F {
-			if err := near(fmt.Sprintf("component %d, entry %d", i, e), p[i].F[e], q[i].F[e], 1e-10*(1+largest(p))); err != nil {
+			if err := rounding.near(fmt.Sprintf("component %d, entry %d", i, e), p[i].F[e], q[i].F[e], 1e-14*(1+largest(p))); err != nil {
 				return err
 			}
 		}

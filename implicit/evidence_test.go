@@ -1,0 +1,131 @@
+package implicit
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/lensir/lensir-study/graph"
+)
+
+// gradientOf solves r for z and differentiates j along the branch.
+func gradientOf(t *testing.T, r, j string, z0, theta []float64) (*Gradient, error) {
+	t.Helper()
+	m, p := len(z0), len(theta)
+	equations := vectorMap(t, m, p, r)
+	root, err := FindRoot(equations, z0, theta, Settings{})
+	if err != nil {
+		return nil, err
+	}
+	g, err := Gradients(equations, vectorMap(t, m, p, j), root, 1)
+	if err != nil {
+		return nil, err
+	}
+	return &g[0], nil
+}
+
+// A root that is on a kink in exact arithmetic is refused on whichever side of it rounding puts the
+// computed one, and one beside the kink is not.
+func TestKinksWithinTheUncertainty(t *testing.T) {
+	for i := range 40 {
+		kink := float64(i+1) / 10 * 0.7
+		for _, c := range []struct{ r, j string }{
+			{"abs(z - %[1]v) + 2 * z - 2 * t", "sum(z)"},
+			{"exp(z) - exp(%[1]v) + 3 * (t - %[1]v)", "max(z[0], %[1]v)"},
+			{"exp(z) - exp(t)", "sum(abs(z - %[1]v))"},
+			{"sinh(z) - sinh(t)", "z[0] < %[1]v ? z[0] : 2 * z[0] - %[1]v"},
+			{"z^3 - %[1]v^3 + (t - %[1]v)", "clamp(z[0], -1, %[1]v)"},
+		} {
+			at := func(text string) string {
+				if strings.Contains(text, "%") {
+					return fmt.Sprintf(text, kink)
+				}
+				return text
+			}
+			start := []float64{kink + 1}
+			if g, err := gradientOf(t, at(c.r), at(c.j), start, []float64{kink}); statusOf(err) != graph.Nondifferentiable {
+				t.Errorf("%s, %s at t = %v: %v, %v", c.r, c.j, kink, g, err)
+			}
+			for _, beside := range []float64{kink - 1e-9, kink + 1e-9} {
+				if _, err := gradientOf(t, at(c.r), at(c.j), start, []float64{beside}); err != nil {
+					t.Errorf("%s, %s at t = %v + %g: %v", c.r, c.j, kink, beside-kink, err)
+				}
+			}
+		}
+	}
+}
+
+// An objective, or an equation, that cancels has no gradient, whatever the linear algebra says of it;
+// and the same one written without the cancellation has. In between, the estimate covers the error.
+func TestCancellationInGradients(t *testing.T) {
+	for e := 0; e <= 12; e++ {
+		x := math.Pow(10, -float64(e))
+		for _, c := range []struct {
+			r, j, stable string
+			want         float64
+		}{
+			{"z - t", "sum((exp(z) - 1) / z)", "sum(expm1(z) / z)", phi(x)},
+			{"z - t", "sum((1 - cos(z)) / z^2)", "sum(sin(z / 2)^2 / z^2 * 2)", psi(x)},
+			{"z - t - 1e-6 * (exp(t) - 1 - t) / t", "sum(z)", "", 1 + 1e-6*chi(x)},
+		} {
+			for _, j := range []string{c.j, c.stable} {
+				if j == "" {
+					continue
+				}
+				g, err := gradientOf(t, c.r, j, []float64{x}, []float64{x})
+				if err != nil {
+					if statusOf(err) != graph.NotConverged || e < 3 {
+						t.Errorf("%s, %s at %g: %v", c.r, j, x, err)
+					}
+					continue
+				}
+				if d := math.Abs(g.Gradient[0] - c.want); d > max(g.ErrorEstimate*4, 1e-15) {
+					t.Errorf("%s, %s at %g: have %.17g, want %.17g, off by %g, estimate %g", c.r, j, x, g.Gradient[0], c.want, d, g.ErrorEstimate)
+				}
+			}
+		}
+	}
+	if _, err := gradientOf(t, "z - t", "sum((exp(z) - 1) / z)", []float64{1e-10}, []float64{1e-10}); statusOf(err) != graph.NotConverged {
+		t.Errorf("a gradient of noise was accepted: %v", err)
+	}
+	if _, err := gradientOf(t, "z - t", "sum(expm1(z) / z) + z[0]", []float64{1e-6}, []float64{1e-6}); err != nil {
+		t.Error(err)
+	}
+}
+
+// series sums Σ c(n) x^n until the terms vanish.
+func series(x float64, c func(n int) float64) (s float64) {
+	for n := range 40 {
+		s += c(n) * math.Pow(x, float64(n))
+	}
+	return s
+}
+
+func factorial(n int) float64 { return math.Gamma(float64(n + 1)) }
+
+// phi is the derivative of (eˣ − 1)/x = Σ xⁿ/(n+1)!.
+func phi(x float64) float64 {
+	return series(x, func(n int) float64 { return float64(n+1) / factorial(n+2) })
+}
+
+// chi is that of (eˣ − 1 − x)/x.
+func chi(x float64) float64 { return phi(x) }
+
+// psi is that of (1 − cos x)/x² = Σ (−1)ⁿ x²ⁿ/(2n+2)!.
+func psi(x float64) float64 {
+	return series(x, func(n int) float64 {
+		if n%2 == 0 {
+			return 0
+		}
+		return float64(n+1) / factorial(n+3) * math.Pow(-1, float64((n+1)/2))
+	})
+}
+
+// ‖|R_z||z|‖ may overflow where its product with the unit roundoff does not.
+func TestHugeRoots(t *testing.T) {
+	g, err := gradientOf(t, "z^2 - t", "z[0]", []float64{1e154}, []float64{1e308})
+	if err != nil || math.Abs(g.Gradient[0]/0.5e-154-1) > 1e-14 {
+		t.Errorf("%v, %v", g, err)
+	}
+}
