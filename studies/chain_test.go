@@ -376,8 +376,8 @@ func TestChainUntil(t *testing.T) {
 	text := subChain(`steps = "T"`, "steps = 30\nuntil = \"x < 0.48 || j >= 25\"", `"revolve"`, `"online", "binomial"`, "u[j] - x", "u[j + 1] - x")
 	out := solveText(t, text, 0)
 	row := chainRow(t, out.Record)
-	if got := number(t, row, "T"); got != 2 {
-		t.Errorf("T is %v", got)
+	if got := number(t, row, "T"); got != 2 || row.Fields.Get("ended") != results.Bool(true) {
+		t.Errorf("T is %v, ended %v", got, row.Fields.Get("ended"))
 	}
 	if g := array(t, out.Record, "dJ_u"); len(g) != 3 {
 		t.Errorf("%d derivatives for 2 steps that read u[j+1]", len(g))
@@ -393,8 +393,9 @@ func TestChainUntil(t *testing.T) {
 	}
 	// At the limit, the chain ends without its condition.
 	out = solveText(t, subChain(`steps = "T"`, "steps = 30\nuntil = \"x < 0\"", `"revolve"`, `"online"`), 0)
-	if got := number(t, chainRow(t, out.Record), "T"); got != 30 {
-		t.Errorf("T is %v at the limit", got)
+	row = chainRow(t, out.Record)
+	if got := number(t, row, "T"); got != 30 || row.Fields.Get("ended") != results.Bool(false) {
+		t.Errorf("T is %v at the limit, ended %v", got, row.Fields.Get("ended"))
 	}
 }
 
