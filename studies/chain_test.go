@@ -91,6 +91,7 @@ var badChains = []struct{ name, text string }{
 	{"online with a known end", subChain(`"revolve"`, `"online"`)},
 	{"until is a number", subChain(`steps = "T"`, "steps = \"T\"\nuntil = \"x\"")},
 	{"until has entries", subChain(`steps = "T"`, "steps = \"T\"\nuntil = \"w > x\"")},
+	{"an objective named as a column", subChain("T = 9", "N = 9", `steps = "T"`, `steps = "N"`, "J =", "T =")},
 	{"a direction of an unknown name", minimalChain + "[hessian]\nb = 1\n"},
 	{"a direction of another shape", minimalChain + "[hessian]\na = [1, 2]\n"},
 	{"an empty direction", minimalChain + "[hessian]\n"},
@@ -200,6 +201,7 @@ func TestChainStatuses(t *testing.T) {
 		{"start", subChain(`start = "a"`, `start = "log(a - 1)"`), "DOMAIN_ERROR", "the start: "},
 		{"objective", subChain("x^2 + sum(w)", "log(0 - x)"), "DOMAIN_ERROR", "step j = 8: "},
 		{"kink", subChain("x + 0.1 * a", "abs(x - 0.5) + 0.5 + 0 * a"), "NONDIFFERENTIABLE", "step j = "},
+		{"controls", subChain(`start = "0.25"`, `start = "log(0 - T)"`), "DOMAIN_ERROR", "before the first step: "},
 		{"data outside", subChain("(u[j] - x)", "(w[j] - x) * u[j]"), "DOMAIN_ERROR", "step j = 3: "},
 	} {
 		out := solveText(t, c.text, 0)
