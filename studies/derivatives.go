@@ -81,8 +81,8 @@ func brief(text string) string {
 type Difference struct {
 	What       string
 	Derivative float64
-	// Quotient is the central difference nearest to the derivative, at the step Step, and Error is
-	// the distance between the two; NaN where no step could be evaluated.
+	// Quotient is the central difference that is known best, at the step Step, and Error is its
+	// distance from the derivative; NaN where no difference settles.
 	Quotient, Step, Error float64
 	Agrees                bool
 	Reason                string       // why there is nothing to compare, or what disagrees
@@ -171,11 +171,22 @@ func (s *Solver) compareBranch(i int, g implicit.Gradient, root *implicit.Root, 
 	})
 }
 
+// rung is a central difference at one step of a ladder.
+type rung struct {
+	step, quotient float64
+	rounding       float64 // what rounding of the two values and of their arguments may add
+	apart          float64 // from the quotient of the next larger step
+}
+
+// settled reports whether the quotient has stopped to change with the step, as far as rounding lets it be seen.
+func (r rung) settled() bool { return r.apart <= max(1e-3*math.Abs(r.quotient), 2*r.rounding) }
+
 // ladder compares a directional derivative with central differences at steps from 1e-1 down to 1e-12
-// of the size of x. They agree if the best quotient is within 1e-6 of the derivative, or within the
-// rounding that a difference of two such values has.
+// of the size of x. The step is chosen by the differences alone, so that a wrong derivative cannot choose the
+// one that suits it: among the settled ones it has the least sum of rounding and of change from the
+// step before. The two agree if they are within that sum and 1e-6 of the derivative.
 func ladder(what string, derivative float64, x, v []float64, f func([]float64) (float64, error)) Difference {
-	d := Difference{What: what, Derivative: derivative, Quotient: math.NaN(), Step: math.NaN(), Error: math.Inf(1)}
+	d := Difference{What: what, Derivative: derivative, Quotient: math.NaN(), Step: math.NaN(), Error: math.NaN()}
 	size := 0.0
 	for _, a := range x {
 		size = max(size, math.Abs(a))
@@ -183,27 +194,33 @@ func ladder(what string, derivative float64, x, v []float64, f func([]float64) (
 	if size == 0 {
 		size = 1
 	}
-	limit := 0.0
+	best, evaluated := rung{apart: math.Inf(1)}, 0
+	before := rung{quotient: math.NaN()}
 	for h := 0.1 * size; h > 0.5e-12*size; h /= 10 {
-		up, err := f(step(x, v, h))
-		if err != nil {
+		up, errUp := f(step(x, v, h))
+		down, errDown := f(step(x, v, -h))
+		if errUp != nil || errDown != nil {
 			continue
 		}
-		down, err := f(step(x, v, -h))
-		if err != nil {
-			continue
+		r := rung{step: h, quotient: (up - down) / (2 * h)}
+		r.rounding = 0x1p-48*(math.Abs(up)+math.Abs(down))/h + 0x1p-50*math.Abs(r.quotient)*size/h
+		evaluated++
+		if r.apart = math.Abs(r.quotient - before.quotient); r.settled() && r.apart+r.rounding < best.apart+best.rounding {
+			best = r
 		}
-		q := (up - down) / (2 * h)
-		if e := math.Abs(q - derivative); e < d.Error {
-			d.Quotient, d.Step, d.Error = q, h, e
-			limit = 1e-6*math.Abs(derivative) + 0x1p-48*(math.Abs(up)+math.Abs(down))/h
-		}
+		before = r
 	}
-	if d.Agrees = d.Error <= limit; d.Agrees {
+	switch {
+	case evaluated == 0:
+		d.Reason = "no difference could be evaluated: the neighbourhood leaves the domain"
+		return d
+	case best.step == 0:
+		d.Reason = "the differences do not settle at any step: rounding dominates, or the function varies too fast beside the size of its arguments"
 		return d
 	}
-	if d.Reason = "the derivative and the difference disagree"; math.IsNaN(d.Quotient) {
-		d.Error, d.Reason = math.NaN(), "no difference could be evaluated: the neighbourhood leaves the domain"
+	d.Quotient, d.Step, d.Error = best.quotient, best.step, math.Abs(best.quotient-derivative)
+	if d.Agrees = d.Error <= 1e-6*math.Abs(derivative)+best.apart+best.rounding; !d.Agrees {
+		d.Reason = "the derivative and the difference disagree"
 	}
 	return d
 }
