@@ -151,22 +151,48 @@ func compareMap(what string, f *implicit.Map, z, theta []float64, rng *rand.Rand
 	if err != nil {
 		return Difference{What: what, Reason: err.Error()}
 	}
+	same, err := onBranch(f, z, theta)
+	if err != nil {
+		return Difference{What: what, Reason: err.Error()}
+	}
 	return ladder(what, dot(u, tangent), x, v, func(x []float64) (float64, error) {
-		err := f.Eval(value, x[:len(z)], x[len(z):])
+		err := errors.Join(same(x[:len(z)], x[len(z):]), f.Eval(value, x[:len(z)], x[len(z):]))
 		return dot(u, value), err
 	})
+}
+
+// errOtherBranch says that a point is beyond a kink, where a difference says nothing about the derivative.
+var errOtherBranch = errors.New("a piecewise operation takes another branch there")
+
+// onBranch returns a test of points: do the piecewise operations of f take the branches there that they
+// take at (z, θ)?
+func onBranch(f *implicit.Map, z, theta []float64) (same func(z, theta []float64) error, err error) {
+	here, err := f.Branches(z, theta)
+	return func(z, theta []float64) error {
+		there, err := f.Branches(z, theta)
+		if err == nil && !slices.Equal(here, there) {
+			err = errOtherBranch
+		}
+		return err
+	}, err
 }
 
 // compareBranch checks dJ/dθ·v by solving again from the root.
 func (s *Solver) compareBranch(i int, g implicit.Gradient, root *implicit.Root, theta []float64, rng *rand.Rand) Difference {
 	v := random(rng, len(theta))
 	values := make([]float64, len(s.model.Study.Objective))
-	return ladder("d"+s.model.Study.Objective[i].Name+" along the exact branch", dot(g.Gradient, v), theta, v, func(x []float64) (float64, error) {
+	what := "d" + s.model.Study.Objective[i].Name + " along the exact branch"
+	sameR, errR := onBranch(s.residual, root.Z, theta)
+	sameJ, errJ := onBranch(s.objectives, root.Z, theta)
+	if err := errors.Join(errR, errJ); err != nil {
+		return Difference{What: what, Reason: err.Error()}
+	}
+	return ladder(what, dot(g.Gradient, v), theta, v, func(x []float64) (float64, error) {
 		moved, err := implicit.FindRoot(s.residual, root.Z, x, s.settings())
 		if err != nil {
 			return 0, err
 		}
-		err = s.objectives.Eval(values, moved.Z, x)
+		err = errors.Join(sameR(moved.Z, x), sameJ(moved.Z, x), s.objectives.Eval(values, moved.Z, x))
 		return values[i], err
 	})
 }
@@ -212,7 +238,7 @@ func ladder(what string, derivative float64, x, v []float64, f func([]float64) (
 	}
 	switch {
 	case evaluated == 0:
-		d.Reason = "no difference could be evaluated: the neighbourhood leaves the domain"
+		d.Reason = "no difference could be evaluated: the neighbourhood leaves the domain or the branch"
 		return d
 	case best.step == 0:
 		d.Reason = "the differences do not settle at any step: rounding dominates, or the function varies too fast beside the size of its arguments"

@@ -3,6 +3,7 @@ package studies
 import (
 	"math"
 	"testing"
+	"testing/fstest"
 )
 
 // A ladder must tell a right derivative from a wrong one: of functions of every scale, offset and
@@ -45,6 +46,34 @@ func TestLadder(t *testing.T) {
 		}
 		if zero := ladder("", 0, x, v, f); c.slope != 0 && zero.Agrees {
 			t.Errorf("%s: 0 for %g: %+v", c.name, 0.75*c.slope, zero)
+		}
+	}
+}
+
+// A kink within reach of the steps is no reason to doubt a derivative beside it.
+func TestDifferencesStayOnTheBranch(t *testing.T) {
+	for _, r := range []string{"z - abs(t - 1 - 1e-9)", "z - max(t, 1 + 1e-7)", "z + z^3 - (t < 1 + 1e-8 ? t : 3 * t)", "z - clamp(t, 0, 1 - 1e-6) - t"} {
+		text := "kind = \"root\"\n[parameters]\nt = 1.0\n[state]\nz = { start = \"1\" }\n[root]\nr = \"" + r + "\"\n[objective]\nJ = \"z\"\n"
+		study, err := Read(fstest.MapFS{"kink.toml": {Data: []byte(text)}}, "kink.toml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		model, err := Compile(study)
+		if err != nil {
+			t.Fatal(err)
+		}
+		solver, err := NewSolver(model, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := solver.CheckDerivatives(study.Point(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range list {
+			if !d.Agrees {
+				t.Errorf("%s: %+v", r, d)
+			}
 		}
 	}
 }
