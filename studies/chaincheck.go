@@ -64,7 +64,7 @@ func (c *chainPoint) evaluate(ctx context.Context, x []float64) (float64, error)
 	for i := range moved {
 		moved[i] += start[i] - c.start[i]
 	}
-	_, value, err := walk(ctx, c.chain, moved, c.steps, false)
+	_, _, value, err := walk(ctx, c.chain, moved, c.steps, false)
 	return value, err
 }
 
