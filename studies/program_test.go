@@ -2,6 +2,7 @@ package studies
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -740,4 +741,41 @@ func TestBadPrograms(t *testing.T) {
 		fmt.Fprintf(&out, "-- %s --\n%s\n", bad.name, err)
 	}
 	golden(t, "bad_program.txt", out.String())
+}
+
+// FuzzProgram wants no panic of any study of kind program, and errors with a place.
+func FuzzProgram(f *testing.F) {
+	for _, bad := range badPrograms {
+		f.Add(bad.text)
+	}
+	f.Add("[parameters]\nx = [1, 2]\n[define]\nq = { value = \"round(x)\", response = { x = \"seed * x\" } }\n[program]\nresults = [\"value\", \"jvp\", \"vjp\", \"gradient\", \"jacobian\", \"hvp\", \"jet\", \"residuals\", \"cost\"]\njet = [\"v\", \"v\"]\n" +
+		"[program.outputs]\ny = \"q * stop_gradient(x)\"\nz = \"sum(x > 1 ? log(x) : x)\"\n[program.seeds]\ny = \"x\"\n[program.directions]\nv = { x = [1, 0] }\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 2000 {
+			return
+		}
+		m, err := readProgram("kind = \"program\"\n" + text)
+		var one *Error
+		if err != nil {
+			if !errors.As(err, &one) || one.Message == "" || one.File == "" {
+				t.Fatalf("the error %v is a %T", err, err)
+			}
+			return
+		}
+		for _, p := range m.Programs() {
+			for i := range p.Nodes {
+				if p.Nodes[i].Type.Len() > 1000 {
+					return
+				}
+			}
+		}
+		solver, err := NewSolver(m, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcome(t, solver, m.Study)
+		if _, err := solver.CheckDerivatives(m.Study.Point(0)); err != nil {
+			t.Fatal(err)
+		}
+	})
 }
