@@ -122,7 +122,7 @@ func EstimateLipschitz(a MatrixFunc, from Norm, ball Ball, settings Settings) (E
 		if distance == 0 {
 			return 0, nil
 		}
-		value := max(0, difference-4*0x1p-53*size) / distance
+		value := max(0, difference-float64(4*0x1p-53*size)) / distance
 		if value > best.Value || best.At == nil {
 			best.Value, best.At, best.And = value, slices.Clone(z), slices.Clone(zz)
 		}
@@ -149,7 +149,7 @@ func EstimateLipschitz(a MatrixFunc, from Norm, ball Ball, settings Settings) (E
 		},
 		value: func(x []float64) (float64, error) {
 			for i := range m {
-				zp[i], zm[i] = x[i]+h*x[m+i], x[i]-h*x[m+i]
+				zp[i], zm[i] = x[i]+float64(h*x[m+i]), x[i]-float64(h*x[m+i])
 			}
 			ball.project(zp)
 			ball.project(zm)

@@ -138,7 +138,11 @@ func refused(err error) Difference {
 // equation is solved again at every step, from the root. No finite difference is ever a result.
 func (s *Solver) CheckDerivatives(p Point) ([]Difference, error) {
 	if s.chain != nil {
-		return s.chain.checkChain(context.Background(), p)
+		list, err := s.chain.checkChain(context.Background(), p)
+		for i := range list {
+			list[i] = declaring(list[i], append(slices.Clone(s.model.Starts), s.model.Equations, s.model.Objectives)...)
+		}
+		return list, err
 	}
 	if s.program != nil {
 		return s.program.checkProgram(p)
