@@ -547,3 +547,28 @@ func FuzzChain(f *testing.F) {
 		}
 	})
 }
+
+// The Taylor test finds a derivative that is wrong by a part in 10⁴, and one that is wrong in sign; it takes a right one, also of a
+// cubic, and says where there is nothing to see.
+func TestTaylor(t *testing.T) {
+	f := func(x []float64) (float64, error) { return math.Exp(x[0]) + x[1]*x[1]*x[1], nil }
+	x, v := []float64{0.3, 0.5}, []float64{1, -0.7}
+	value, _ := f(x)
+	right := math.Exp(0.3) - 0.7*3*0.25
+	for _, c := range []struct {
+		derivative float64
+		agrees     bool
+	}{{right, true}, {right * (1 + 1e-4), false}, {right * (1 - 1e-2), false}, {-right, false}} {
+		if d := taylor(value, c.derivative, x, v, f); d.Agrees != c.agrees {
+			t.Errorf("derivative %v of %v: %+v", c.derivative, right, d)
+		}
+	}
+	linear := func(x []float64) (float64, error) { return 3 * x[0], nil }
+	if d := taylor(0.9, 3, x, v, linear); !d.Agrees || !strings.Contains(d.Reason, "linear") {
+		t.Errorf("%+v", d)
+	}
+	cubic := func(x []float64) (float64, error) { return x[0] * x[0] * x[0], nil }
+	if d := taylor(0, 0, []float64{0, 1}, v, cubic); !d.Agrees {
+		t.Errorf("%+v", d)
+	}
+}
