@@ -139,6 +139,7 @@ func EstimateLipschitz(a MatrixFunc, from Norm, ball Ball, settings Settings) (E
 		project: func(x []float64) {
 			core.project(x[:m])
 			direction := x[m:]
+			sphere.project(direction) // entry by entry in the ∞-norm, whose best directions are corners
 			norm := ball.Norm.Of(direction)
 			if norm == 0 && m > 0 {
 				direction[0], norm = ball.Norm.weight(0), 1
