@@ -39,7 +39,7 @@ func (b Ball) Interior(z []float64, rng *rand.Rand) {
 	n := float64(len(z))
 	if b.Norm.kind == "inf" {
 		for i := range z {
-			z[i] = 2*rng.Float64() - 1
+			z[i] = float64(2*rng.Float64()) - 1
 		}
 	} else {
 		b.direction(z, rng)
@@ -72,7 +72,7 @@ func (b Ball) direction(x []float64, rng *rand.Rand) {
 			case "2":
 				x[i] = rng.NormFloat64()
 			default:
-				x[i] = 2*rng.Float64() - 1
+				x[i] = float64(2*rng.Float64()) - 1
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func (b Ball) direction(x []float64, rng *rand.Rand) {
 // place maps a point of the unit ball, in the norm without weights, into the ball.
 func (b Ball) place(z []float64) {
 	for i := range z {
-		z[i] = b.Centre[i] + b.Radius*b.Norm.weight(i)*z[i]
+		z[i] = b.Centre[i] + float64(b.Radius*b.Norm.weight(i)*z[i])
 	}
 	b.project(z)
 }
@@ -112,7 +112,7 @@ func (b Ball) project(z []float64) {
 		}
 		s := radius / b.Norm.Distance(z, b.Centre)
 		for i, c := range b.Centre {
-			z[i] = c + (z[i]-c)*s
+			z[i] = c + float64((z[i]-c)*s)
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (n Norm) Matrix(a []float64, rows, cols int, from Norm) float64 {
 		for i := range rows {
 			var sum float64
 			for j := range cols {
-				sum += math.Abs(a[i*cols+j]) / n.weight(i) * from.weight(j)
+				sum += float64(math.Abs(a[i*cols+j]) / n.weight(i) * from.weight(j))
 			}
 			s = math.Max(s, sum)
 		}

@@ -103,7 +103,7 @@ func (s *search) climb(c candidate, budget int, rng *rand.Rand) (candidate, erro
 	// try moves along direction and keeps a strictly better point.
 	try := func(step float64) (bool, error) {
 		for i := range n {
-			trial[i] = c.x[i] + step*s.scale[i]*direction[i]
+			trial[i] = c.x[i] + float64(step*s.scale[i]*direction[i])
 		}
 		s.project(trial)
 		used++

@@ -611,3 +611,31 @@ func ExampleEstimateContraction() {
 	// Output:
 	// q ≥ 0.393224 at z = 0.000, <nil>
 }
+
+// The change of a matrix along a direction is convex in the direction, so that it is largest at a corner of
+// the unit ball: here at one corner of the cube and its opposite, Σ s_i c_i with s = sign c.
+func TestCornersAreFound(t *testing.T) {
+	for _, m := range []int{2, 3, 5, 8} {
+		rng := rand.New(rand.NewPCG(3, uint64(m)))
+		for range 5 {
+			c, w, want := make([]float64, m), make([]float64, m), 0.0
+			for i := range c {
+				c[i], w[i] = rng.NormFloat64(), math.Exp(4*rng.NormFloat64())
+				c[i] /= w[i]
+				want += math.Abs(c[i]) * w[i]
+			}
+			a := func(z []float64) ([]float64, error) { // one column: (c·z, 0, …)
+				out := make([]float64, m)
+				for i, v := range z {
+					out[0] += c[i] * v * w[0]
+				}
+				return out, nil
+			}
+			n := norm(t, "inf", w...)
+			l, err := EstimateLipschitz(a, n.Unweighted(), ball(t, make([]float64, m), 1, n), Settings{Samples: max(16, 256/m), Evaluations: 2048})
+			if err != nil || !(l.Value > want*(1-1e-6)) || l.Value > want*(1+1e-6) {
+				t.Errorf("m = %d: L = %v, want %v, %v", m, l.Value, want, err)
+			}
+		}
+	}
+}

@@ -122,7 +122,7 @@ func EstimateLipschitz(a MatrixFunc, from Norm, ball Ball, settings Settings) (E
 		if distance == 0 {
 			return 0, nil
 		}
-		value := max(0, difference-4*0x1p-53*size) / distance
+		value := max(0, difference-float64(4*0x1p-53*size)) / distance
 		if value > best.Value || best.At == nil {
 			best.Value, best.At, best.And = value, slices.Clone(z), slices.Clone(zz)
 		}
@@ -139,6 +139,7 @@ func EstimateLipschitz(a MatrixFunc, from Norm, ball Ball, settings Settings) (E
 		project: func(x []float64) {
 			core.project(x[:m])
 			direction := x[m:]
+			sphere.project(direction) // entry by entry in the ∞-norm, whose best directions are corners
 			norm := ball.Norm.Of(direction)
 			if norm == 0 && m > 0 {
 				direction[0], norm = ball.Norm.weight(0), 1
@@ -149,7 +150,7 @@ func EstimateLipschitz(a MatrixFunc, from Norm, ball Ball, settings Settings) (E
 		},
 		value: func(x []float64) (float64, error) {
 			for i := range m {
-				zp[i], zm[i] = x[i]+h*x[m+i], x[i]-h*x[m+i]
+				zp[i], zm[i] = x[i]+float64(h*x[m+i]), x[i]-float64(h*x[m+i])
 			}
 			ball.project(zp)
 			ball.project(zm)

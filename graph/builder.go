@@ -109,7 +109,7 @@ func (b *Builder) Accumulate(x, y Value) Value {
 // Inline adds the nodes of p with args for its inputs, and returns the values of its outputs.
 func (b *Builder) Inline(p *Program, args ...Value) []Value {
 	at := b.copyNodes(p, args, nil)
-	return p.outputsAt(at)
+	return outputsAt(p, at)
 }
 
 // copyNodes copies the nodes of p that keep selects (all where it is nil) and returns where every value went.

@@ -239,5 +239,5 @@ func Expand(p *Program) *Program {
 		at[v] = b.Inline(Expand(n.Op.Body), args...)[0]
 		b.Name(at[v], n.Name)
 	}
-	return b.BuildNamed(p.OutputNames, p.outputsAt(at)...)
+	return b.BuildNamed(p.OutputNames, outputsAt(p, at)...)
 }

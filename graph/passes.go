@@ -35,5 +35,5 @@ func (p *Program) rebuild(keep []bool) *Program {
 		args[i] = b.addInput(in)
 	}
 	at := b.copyNodes(p, args, keep)
-	return b.BuildNamed(p.OutputNames, p.outputsAt(at)...)
+	return b.BuildNamed(p.OutputNames, outputsAt(p, at)...)
 }

@@ -45,11 +45,7 @@ func (q *Perturber) Run(rng *rand.Rand, inputs ...*Tensor) ([]*Tensor, error) {
 			out.perturb(rng)
 		}
 	}
-	outputs := make([]*Tensor, len(q.p.Outputs))
-	for i, v := range q.p.Outputs {
-		outputs[i] = q.values[v]
-	}
-	return outputs, nil
+	return outputsAt(q.p, q.values), nil
 }
 
 // perturb moves every entry by at most a unit of its last place.

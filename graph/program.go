@@ -88,9 +88,9 @@ func (p *Program) OutputName(i int) string {
 	return fmt.Sprintf("out%d", i)
 }
 
-// outputsAt returns where the outputs went, given where every value went.
-func (p *Program) outputsAt(at []Value) []Value {
-	outputs := make([]Value, len(p.Outputs))
+// outputsAt picks the outputs of p from what there is for each of its values.
+func outputsAt[T any](p *Program, at []T) []T {
+	outputs := make([]T, len(p.Outputs))
 	for i, v := range p.Outputs {
 		outputs[i] = at[v]
 	}

@@ -89,9 +89,6 @@ func (f *Map) Fix(input int, x *graph.Tensor) {
 	f.inputs[input], f.buffers[input] = x, exec.Buffer{F: x.F, I: x.I}
 }
 
-// Program returns the program of the map.
-func (f *Map) Program() *graph.Program { return f.p }
-
 // Dims returns the lengths of z, θ and f(z, θ).
 func (f *Map) Dims() (state, params, out int) { return f.m, f.n, f.out }
 

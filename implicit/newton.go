@@ -110,7 +110,7 @@ func (it *newton) search() ([]float64, bool) {
 	r := make([]float64, len(it.r))
 	for alpha := 1.0; alpha >= leastDamping; alpha /= 2 {
 		z := axpy(it.z, alpha, it.step)
-		if it.f.Eval(r, z, it.theta) == nil && norm2(r) <= (1-1e-4*alpha)*before {
+		if it.f.Eval(r, z, it.theta) == nil && norm2(r) <= (1-float64(1e-4*alpha))*before {
 			return z, true
 		}
 	}

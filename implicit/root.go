@@ -150,7 +150,7 @@ func (root *Root) measureRounding(r *Map, rng *rand.Rand) error {
 		}
 		moved = max(moved, norm2(value))
 		for i, z := range root.Z {
-			value[i] = 4*value[i] + float64(rng.IntN(3)-1)*linsolve.Epsilon*z
+			value[i] = float64(4*value[i]) + float64(float64(rng.IntN(3)-1)*linsolve.Epsilon*z)
 		}
 		root.blur = append(root.blur, value)
 	}

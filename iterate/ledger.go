@@ -197,7 +197,7 @@ func (c *comparison) constants() error {
 		a := make([]float64, m*p)
 		return a, c.g.ParamJacobian(a, z, c.theta)
 	}
-	effort := bounds.Settings{Seed: c.Seed, Samples: max(16, 256/m), Evaluations: max(64, 4096/(m*m))}
+	effort := bounds.Settings{Seed: c.Seed, Samples: max(16, 256/m), Evaluations: max(64, min(4096, 1<<20/(m*m*m)))}
 	q, err := bounds.EstimateContraction(gz, c.ball, effort)
 	lz, lTheta := bounds.Estimate{}, bounds.Estimate{}
 	if err == nil {

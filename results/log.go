@@ -30,12 +30,20 @@ type Log struct {
 	seen readLog
 }
 
+// ErrInUse says that another process is writing to an output folder.
+var ErrInUse = errors.New("another run is writing to this folder; wait until it ends, or write to another one")
+
 // OpenLog opens or creates the log of the folder dir. A last line that was cut short is removed from the file.
+// One process at a time has the log open: each would write over the other's records.
 func OpenLog(dir string, key Key) (*Log, error) {
 	path := filepath.Join(dir, LogName)
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, err
+	}
+	if lock(file) {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", dir, ErrInUse)
 	}
 	l := &Log{key: key, file: file}
 	if l.seen, err = scan(file, key); err == nil {
@@ -67,10 +75,7 @@ func (l *Log) Append(r *Record) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	line, err := r.encode()
-	if err != nil {
-		return err
-	}
+	line := r.encode()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, err := l.file.WriteAt(line, l.size); err != nil {
@@ -81,7 +86,10 @@ func (l *Log) Append(r *Record) error {
 	return nil
 }
 
-// Close flushes the log to the disk.
+// Flush brings the records to the disk.
+func (l *Log) Flush() error { return l.file.Sync() }
+
+// Close flushes the log and lets other processes have the folder.
 func (l *Log) Close() error { return errors.Join(l.file.Sync(), l.file.Close()) }
 
 // ReadLog reads the records of a folder without changing it. The notes say which lines are not used, and why.

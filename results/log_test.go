@@ -1,11 +1,14 @@
 package results
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -146,4 +149,32 @@ func TestReadLogOfAnEmptyFolder(t *testing.T) {
 	if _, err := OpenLog(filepath.Join(t.TempDir(), "absent"), testKey); err == nil {
 		t.Error("a log was opened in an absent folder")
 	}
+}
+
+// Two processes that write to one folder would write over each other's records: the second is refused,
+// and changes nothing.
+func TestAFolderHasOneWriter(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no locks")
+	}
+	dir := t.TempDir()
+	m := NewManifest(Tool{}, Study{Name: "s"}, Sweep{}, time.Now())
+	first, err := Begin(dir, &m, []byte("first"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Begin(dir, &m, []byte("second")); !errors.Is(err, ErrInUse) {
+		t.Fatalf("a second writer was let in: %v", err)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, StudyName)); err != nil || string(text) != "first" {
+		t.Errorf("the refused run wrote %q, %v", text, err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second, err := Begin(dir, &m, []byte("second"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.Close()
 }

@@ -51,9 +51,15 @@ type query struct {
 	rows [][]Value
 }
 
+// query leaves out the runs of second derivatives, whose counts are those of the first.
 func (r *Run) query(table string) query {
-	t := r.Table(table)
-	return query{t, t.Rows}
+	q := query{t: r.Table(table)}
+	for _, row := range q.t.Rows {
+		if q.get(row, "of") != Text("hessian") {
+			q.rows = append(q.rows, row)
+		}
+	}
+	return q
 }
 
 func (q query) get(row []Value, column string) Value {

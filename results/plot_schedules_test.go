@@ -44,6 +44,14 @@ func chainRun() *Run {
 				record.Add(Theory, theory)
 			}
 		}
+		second := Row{Ending: Ending{Status: "OK"}}
+		second.Fields.Set("of", Text("hessian"))
+		second.Fields.Set("method", Text("revolve"))
+		second.Fields.Set("T", Int(steps))
+		second.Fields.Set("slots", Int(2))
+		second.Fields.Set("replays", Int(123456))
+		second.Fields.Set("peak_bytes", Int(123456))
+		record.Add(Schedules, second)
 		refusal := Row{Ending: Ending{Status: "OUT_OF_BUDGET", Reason: "too large"}}
 		refusal.Fields.Set("method", Text("store-all"))
 		refusal.Fields.Set("T", Int(steps))

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -18,17 +19,24 @@ type Run struct {
 // Begin starts or resumes a run in the folder dir: it writes the study as it was read and the manifest, and
 // opens the log, where the points of an earlier run are found.
 func Begin(dir string, m *Manifest, study []byte) (*Log, error) {
-	err := WriteFile(filepath.Join(dir, StudyName), func(w io.Writer) error {
-		_, err := w.Write(study)
-		return err
-	})
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	l, err := OpenLog(dir, m.Key()) // first: it says whether the folder is free
 	if err != nil {
 		return nil, err
 	}
-	if err := m.Write(dir); err != nil {
-		return nil, err
+	err = WriteFile(filepath.Join(dir, StudyName), func(w io.Writer) error {
+		_, err := w.Write(study)
+		return err
+	})
+	if err == nil {
+		err = m.Write(dir)
 	}
-	return OpenLog(dir, m.Key())
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }
 
 // Load reads an output folder.

@@ -144,7 +144,7 @@ func (t *Table) shown() (columns []int, common []string) {
 		switch {
 		case name == "study" || name == "point" || name == "status" || name == "reason":
 		case every(func(row []Value) bool { return row[i].Absent() }):
-		case own && repeats >= 0 && every(func(row []Value) bool { return row[i] == row[3+repeats] }):
+		case own && repeats >= 0 && every(func(row []Value) bool { return compareValues(row[i], row[3+repeats]) == 0 }):
 		case own && len(t.Rows) > 1 && first.kind == textKind && every(func(row []Value) bool { return row[i] == first }):
 			if name != "verdict" { // which is counted
 				common = append(common, name+" "+first.String())

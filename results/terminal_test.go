@@ -64,6 +64,20 @@ func TestSweptNumbersTellPointsApart(t *testing.T) {
 	}
 }
 
+// A column of integers repeats a swept column of the same numbers, and is printed once.
+func TestSweptStepsArePrintedOnce(t *testing.T) {
+	r := &Run{Manifest: Manifest{Study: Study{Name: "s", Main: Schedules}, Sweep: Sweep{Names: []string{"T"}}}}
+	for _, steps := range []int{10, 1000} {
+		record := &Record{Point: pointAt(float64(steps))}
+		record.Add(Schedules, row("OK", Field{"method", Text("revolve")}, Field{"T", Int(steps)}, Field{"slots", Int(2 * steps)}))
+		r.Manifest.Sweep.Points = append(r.Manifest.Sweep.Points, Point{record.Point, []Value{Float(float64(steps))}})
+		r.Records = append(r.Records, record)
+	}
+	if text := string(printText(t, r, 0)); !strings.Contains(text, "     T  slots\n    10     20\n  1000   2000\n") {
+		t.Errorf("printed\n%s", text)
+	}
+}
+
 func TestRound(t *testing.T) {
 	for _, c := range []struct {
 		x    float64

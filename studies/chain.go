@@ -20,6 +20,9 @@ const (
 
 var methodNames = []string{storeAll, uniform, uniformTape, binomial, revolve, online, twoTier}
 
+// chainColumns are the columns of a chain's table beside the objective and its derivatives.
+var chainColumns = []string{"T", "ended", "adjoint_tangent_gap", "declared", "hessian_gradient_gap"}
+
 // chain reads the objective of a chain, its controls and its length.
 func (d *decoder) chain() error {
 	d.Chain = &ChainSettings{Steps: d.formula(d.tree.child("chain", "steps"))}
@@ -31,6 +34,9 @@ func (d *decoder) chain() error {
 		if i > 0 {
 			return d.keyErrorf(n, "a chain has one objective, and this one has %q too", objectives[0].name).
 				hint("each objective is a sweep of its own: write a study for each, or add them up")
+		}
+		if slices.Contains(chainColumns, n.name) {
+			return d.keyErrorf(n, "the name %q is taken: the table of a chain has a column of that name", n.name).hint("choose another name")
 		}
 		objective := Definition{n.name, Formula{Text: "0", Key: "objective." + n.name, Place: d.keyPlace(n)}, d.keyPlace(n)}
 		if n.kind != tableNode {

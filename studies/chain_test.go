@@ -91,6 +91,7 @@ var badChains = []struct{ name, text string }{
 	{"online with a known end", subChain(`"revolve"`, `"online"`)},
 	{"until is a number", subChain(`steps = "T"`, "steps = \"T\"\nuntil = \"x\"")},
 	{"until has entries", subChain(`steps = "T"`, "steps = \"T\"\nuntil = \"w > x\"")},
+	{"an objective named as a column", subChain("T = 9", "N = 9", `steps = "T"`, `steps = "N"`, "J =", "T =")},
 	{"a direction of an unknown name", minimalChain + "[hessian]\nb = 1\n"},
 	{"a direction of another shape", minimalChain + "[hessian]\na = [1, 2]\n"},
 	{"an empty direction", minimalChain + "[hessian]\n"},
@@ -200,6 +201,7 @@ func TestChainStatuses(t *testing.T) {
 		{"start", subChain(`start = "a"`, `start = "log(a - 1)"`), "DOMAIN_ERROR", "the start: "},
 		{"objective", subChain("x^2 + sum(w)", "log(0 - x)"), "DOMAIN_ERROR", "step j = 8: "},
 		{"kink", subChain("x + 0.1 * a", "abs(x - 0.5) + 0.5 + 0 * a"), "NONDIFFERENTIABLE", "step j = "},
+		{"controls", subChain(`start = "0.25"`, `start = "log(0 - T)"`), "DOMAIN_ERROR", "before the first step: "},
 		{"data outside", subChain("(u[j] - x)", "(w[j] - x) * u[j]"), "DOMAIN_ERROR", "step j = 3: "},
 	} {
 		out := solveText(t, c.text, 0)
@@ -376,8 +378,8 @@ func TestChainUntil(t *testing.T) {
 	text := subChain(`steps = "T"`, "steps = 30\nuntil = \"x < 0.48 || j >= 25\"", `"revolve"`, `"online", "binomial"`, "u[j] - x", "u[j + 1] - x")
 	out := solveText(t, text, 0)
 	row := chainRow(t, out.Record)
-	if got := number(t, row, "T"); got != 2 {
-		t.Errorf("T is %v", got)
+	if got := number(t, row, "T"); got != 2 || row.Fields.Get("ended") != results.Bool(true) {
+		t.Errorf("T is %v, ended %v", got, row.Fields.Get("ended"))
 	}
 	if g := array(t, out.Record, "dJ_u"); len(g) != 3 {
 		t.Errorf("%d derivatives for 2 steps that read u[j+1]", len(g))
@@ -393,8 +395,9 @@ func TestChainUntil(t *testing.T) {
 	}
 	// At the limit, the chain ends without its condition.
 	out = solveText(t, subChain(`steps = "T"`, "steps = 30\nuntil = \"x < 0\"", `"revolve"`, `"online"`), 0)
-	if got := number(t, chainRow(t, out.Record), "T"); got != 30 {
-		t.Errorf("T is %v at the limit", got)
+	row = chainRow(t, out.Record)
+	if got := number(t, row, "T"); got != 30 || row.Fields.Get("ended") != results.Bool(false) {
+		t.Errorf("T is %v at the limit, ended %v", got, row.Fields.Get("ended"))
 	}
 }
 
@@ -543,4 +546,29 @@ func FuzzChain(f *testing.F) {
 			t.Fatalf("%v: %+v", err, out)
 		}
 	})
+}
+
+// The Taylor test finds a derivative that is wrong by a part in 10⁴, and one that is wrong in sign; it takes a right one, also of a
+// cubic, and says where there is nothing to see.
+func TestTaylor(t *testing.T) {
+	f := func(x []float64) (float64, error) { return math.Exp(x[0]) + x[1]*x[1]*x[1], nil }
+	x, v := []float64{0.3, 0.5}, []float64{1, -0.7}
+	value, _ := f(x)
+	right := math.Exp(0.3) - 0.7*3*0.25
+	for _, c := range []struct {
+		derivative float64
+		agrees     bool
+	}{{right, true}, {right * (1 + 1e-4), false}, {right * (1 - 1e-2), false}, {-right, false}} {
+		if d := taylor(value, c.derivative, x, v, f); d.Agrees != c.agrees {
+			t.Errorf("derivative %v of %v: %+v", c.derivative, right, d)
+		}
+	}
+	linear := func(x []float64) (float64, error) { return 3 * x[0], nil }
+	if d := taylor(0.9, 3, x, v, linear); !d.Agrees || !strings.Contains(d.Reason, "linear") {
+		t.Errorf("%+v", d)
+	}
+	cubic := func(x []float64) (float64, error) { return x[0] * x[0] * x[0], nil }
+	if d := taylor(0, 0, []float64{0, 1}, v, cubic); !d.Agrees {
+		t.Errorf("%+v", d)
+	}
 }

@@ -135,13 +135,14 @@ func (m *Model) checkPoints(chain *program.Chain) error {
 		if err != nil {
 			return err
 		}
-		if _, err := m.controlValues(chain, p, steps); err != nil {
-			return err
-		}
 		if done[steps] {
 			continue
 		}
 		done[steps] = true
+		var refusal *graph.Failure // that of a point is a row of its own
+		if _, err := m.controlValues(chain, p, steps); err != nil && !errors.As(err, &refusal) {
+			return err
+		}
 		for _, t := range s.Chain.Schedule.trials() {
 			_, err := t.schedule(steps)
 			var infeasible *schedule.InfeasibleError
@@ -193,7 +194,7 @@ func (m *Model) controlValues(chain *program.Chain, p Point, steps int) ([][]flo
 	}
 	out, err := graph.Eval(m.controls, p.tensors()...)
 	if err != nil {
-		return nil, m.Study.Chain.Controls[0].Start.whole("", "the controls: %s", err)
+		return nil, prefix("before the first step", err)
 	}
 	values := make([][]float64, len(out))
 	for i, u := range m.Study.Chain.Controls {

@@ -99,8 +99,8 @@ func brief(text string) string {
 type Difference struct {
 	What       string
 	Derivative float64
-	// Quotient is the central difference nearest to the derivative, at the step Step, and Error is
-	// the distance between the two; NaN where no step could be evaluated.
+	// Quotient is the central difference that is known best, at the step Step, and Error is its
+	// distance from the derivative; NaN where no difference settles.
 	Quotient, Step, Error float64
 	Agrees                bool
 	Reason                string       // why there is nothing to compare, or what disagrees
@@ -138,7 +138,11 @@ func refused(err error) Difference {
 // equation is solved again at every step, from the root. No finite difference is ever a result.
 func (s *Solver) CheckDerivatives(p Point) ([]Difference, error) {
 	if s.chain != nil {
-		return s.chain.checkChain(context.Background(), p)
+		list, err := s.chain.checkChain(context.Background(), p)
+		for i := range list {
+			list[i] = declaring(list[i], append(slices.Clone(s.model.Starts), s.model.Equations, s.model.Objectives)...)
+		}
+		return list, err
 	}
 	if s.program != nil {
 		return s.program.checkProgram(p)
@@ -190,32 +194,68 @@ func compareMap(what string, f *implicit.Map, z, theta []float64, rng *rand.Rand
 	if err != nil {
 		return Difference{What: what, Reason: err.Error()}
 	}
+	same, err := onBranch(f, z, theta)
+	if err != nil {
+		return Difference{What: what, Reason: err.Error()}
+	}
 	return ladder(what, dot(u, tangent), x, v, func(x []float64) (float64, error) {
-		err := f.Eval(value, x[:len(z)], x[len(z):])
+		err := errors.Join(same(x[:len(z)], x[len(z):]), f.Eval(value, x[:len(z)], x[len(z):]))
 		return dot(u, value), err
 	})
+}
+
+// errOtherBranch says that a point is beyond a kink, where a difference says nothing about the derivative.
+var errOtherBranch = errors.New("a piecewise operation takes another branch there")
+
+// onBranch returns a test of points: do the piecewise operations of f take the branches there that they
+// take at (z, θ)?
+func onBranch(f *implicit.Map, z, theta []float64) (same func(z, theta []float64) error, err error) {
+	here, err := f.Branches(z, theta)
+	return func(z, theta []float64) error {
+		there, err := f.Branches(z, theta)
+		if err == nil && !slices.Equal(here, there) {
+			err = errOtherBranch
+		}
+		return err
+	}, err
 }
 
 // compareBranch checks dJ/dθ·v by solving again from the root.
 func (s *Solver) compareBranch(i int, g implicit.Gradient, root *implicit.Root, theta []float64, rng *rand.Rand) Difference {
 	v := random(rng, len(theta))
 	values := make([]float64, len(s.model.Study.Objective))
-	return ladder("d"+s.model.Study.Objective[i].Name+" along the exact branch", dot(g.Gradient, v), theta, v, func(x []float64) (float64, error) {
+	what := "d" + s.model.Study.Objective[i].Name + " along the exact branch"
+	sameR, errR := onBranch(s.residual, root.Z, theta)
+	sameJ, errJ := onBranch(s.objectives, root.Z, theta)
+	if err := errors.Join(errR, errJ); err != nil {
+		return Difference{What: what, Reason: err.Error()}
+	}
+	return ladder(what, dot(g.Gradient, v), theta, v, func(x []float64) (float64, error) {
 		moved, err := implicit.FindRoot(s.residual, root.Z, x, s.settings())
 		if err != nil {
 			return 0, err
 		}
-		err = s.objectives.Eval(values, moved.Z, x)
+		err = errors.Join(sameR(moved.Z, x), sameJ(moved.Z, x), s.objectives.Eval(values, moved.Z, x))
 		return values[i], err
 	})
 }
 
+// rung is a central difference at one step of a ladder.
+type rung struct {
+	step, quotient float64
+	rounding       float64 // what rounding of the two values and of their arguments may add
+	apart          float64 // from the quotient of the next larger step
+}
+
+// settled reports whether the quotient has stopped to change with the step, as far as rounding lets it be seen.
+func (r rung) settled() bool { return r.apart <= max(1e-3*math.Abs(r.quotient), 2*r.rounding) }
+
 // ladder compares a directional derivative with central differences at steps from 1e-1 down to 1e-12
-// of the size of x. They agree if some quotient is within 1e-6 of the derivative, and what the
-// quotients themselves are good for: the least rounding of one, and ten times the least distance of
-// two neighbours, since truncation falls with the square of the step and noise grows with its inverse.
-// Quotients with more rounding than that are left out: by chance, one of them is near to anything.
+// of the size of x. The step is chosen by the differences alone, so that a wrong derivative cannot choose the
+// one that suits it: among the settled ones it has the least sum of rounding and of change from the
+// step before. The two agree if they are within that sum and 1e-6 of the derivative.
 func ladder(what string, derivative float64, x, v []float64, f func([]float64) (float64, error)) Difference {
+	d := Difference{What: what, Derivative: derivative, Quotient: math.NaN(), Step: math.NaN(), Error: math.NaN()}
 	size := 0.0
 	for _, a := range x {
 		size = max(size, math.Abs(a))
@@ -223,40 +263,32 @@ func ladder(what string, derivative float64, x, v []float64, f func([]float64) (
 	if size == 0 {
 		size = 1
 	}
-	type quotient struct{ value, step, rounding float64 }
-	var list []quotient
-	rounding, spread := math.Inf(1), math.Inf(1)
+	best, evaluated := rung{apart: math.Inf(1)}, 0
+	before := rung{quotient: math.NaN()}
 	for h := 0.1 * size; h > 0.5e-12*size; h /= 10 {
-		up, err := f(step(x, v, h))
-		if err != nil {
+		up, errUp := f(step(x, v, h))
+		down, errDown := f(step(x, v, -h))
+		if errUp != nil || errDown != nil {
 			continue
 		}
-		down, err := f(step(x, v, -h))
-		if err != nil {
-			continue
+		r := rung{step: h, quotient: (up - down) / (2 * h)}
+		r.rounding = 0x1p-48*(math.Abs(up)+math.Abs(down))/h + 0x1p-50*math.Abs(r.quotient)*size/h
+		evaluated++
+		if r.apart = math.Abs(r.quotient - before.quotient); r.settled() && r.apart+r.rounding < best.apart+best.rounding {
+			best = r
 		}
-		q := quotient{(up - down) / (2 * h), h, 0x1p-48 * (math.Abs(up) + math.Abs(down)) / h}
-		if len(list) > 0 {
-			spread = min(spread, math.Abs(q.value-list[len(list)-1].value))
-		}
-		rounding = min(rounding, q.rounding)
-		list = append(list, q)
+		before = r
 	}
-	d := Difference{What: what, Derivative: derivative, Quotient: math.NaN(), Step: math.NaN(), Error: math.NaN()}
-	if len(list) == 0 {
-		d.Reason = "no difference could be evaluated: the neighbourhood leaves the domain"
+	switch {
+	case evaluated == 0:
+		d.Reason = "no difference could be evaluated: the neighbourhood leaves the domain or the branch"
+		return d
+	case best.step == 0:
+		d.Reason = "the differences do not settle at any step: rounding dominates, or the function varies too fast beside the size of its arguments"
 		return d
 	}
-	if len(list) == 1 {
-		spread = 0
-	}
-	limit := 1e-6*math.Abs(derivative) + rounding + 10*spread
-	for _, q := range list {
-		if e := math.Abs(q.value - derivative); q.rounding <= limit && !(e >= d.Error) {
-			d.Quotient, d.Step, d.Error = q.value, q.step, e
-		}
-	}
-	if d.Agrees = d.Error <= limit; !d.Agrees {
+	d.Quotient, d.Step, d.Error = best.quotient, best.step, math.Abs(best.quotient-derivative)
+	if d.Agrees = d.Error <= 1e-6*math.Abs(derivative)+best.apart+best.rounding; !d.Agrees {
 		d.Reason = "the derivative and the difference disagree"
 	}
 	return d

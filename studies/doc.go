@@ -1,5 +1,5 @@
-// Package studies reads study files: TOML text in which a person writes a system of equations or a
-// contraction as formulas, with its constants, parameters, data and sweeps.
+// Package studies reads study files: TOML text in which a person writes a system of equations, a
+// contraction or the steps of a long chain as formulas, with its constants, parameters, data and sweeps.
 //
 // [Read] turns a file into a [Study]. One table (schema.go) says which keys exist, what each holds
 // and what it means; it drives the checks, the hints in error messages and the page that

@@ -38,28 +38,6 @@ func ReadFile(name string) (*Study, error) {
 	return read(files{fsys: os.DirFS(volume), display: display}, slashed)
 }
 
-// Overlay is a file system in which files of Over hide those of Under with the same path: studies
-// on the disk over the embedded ones.
-type Overlay struct{ Over, Under fs.FS }
-
-// Open opens the file in Over, or else in Under.
-func (o Overlay) Open(name string) (fs.File, error) {
-	f, err := o.Over.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return o.Under.Open(name)
-	}
-	return f, err
-}
-
-// Stat describes the file in Over, or else in Under, without opening it where it can.
-func (o Overlay) Stat(name string) (fs.FileInfo, error) {
-	info, err := fs.Stat(o.Over, name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fs.Stat(o.Under, name)
-	}
-	return info, err
-}
-
 // files is where a study and its data come from.
 type files struct {
 	fsys    fs.FS

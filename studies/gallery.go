@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -16,7 +17,7 @@ var gallery embed.FS
 // GalleryFolder is the path under which the gallery studies are known.
 const GalleryFolder = "studies"
 
-// Gallery lists the names of the gallery studies.
+// Gallery lists the names of the gallery studies, in order.
 func Gallery() []string {
 	entries, err := fs.Glob(gallery, "*.toml")
 	if err != nil {
@@ -25,10 +26,11 @@ func Gallery() []string {
 	for i, e := range entries {
 		entries[i] = strings.TrimSuffix(e, ".toml")
 	}
+	slices.Sort(entries)
 	return entries
 }
 
-// Open reads the study that a command line names. A name without slash and suffix is that of an
+// Open reads the study that a command line names. A name without slash and suffix is that of a
 // gallery study; anything else is a path. A path of the form studies/NAME.toml finds the gallery
 // study where there is no such file, so that files on the disk override the gallery.
 func Open(arg string) (*Study, error) {

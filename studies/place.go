@@ -24,9 +24,6 @@ type Place struct {
 // Line returns the line on which the place begins, counted from 1, or 0 for the zero Place.
 func (p Place) Line() int { line, _ := p.position(); return line }
 
-// Column returns the column at which the place begins, counted in characters from 1, or 0 for the zero Place.
-func (p Place) Column() int { _, column := p.position(); return column }
-
 // Raw returns the text at the place as it stands in the file.
 func (p Place) Raw() string {
 	if p.src == nil {

@@ -2,6 +2,7 @@ package studies
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -242,6 +243,16 @@ func readProgram(text string) (*Model, error) {
 	return Compile(s)
 }
 
+// outcome computes the first point of a study.
+func outcome(t *testing.T, solver *Solver, s *Study) *Outcome {
+	t.Helper()
+	out, err := solver.Solve(context.Background(), s.Point(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // programOf computes the first point of a study.
 func programOf(t *testing.T, text string) (*Model, *Outcome) {
 	t.Helper()
@@ -253,15 +264,11 @@ func programOf(t *testing.T, text string) (*Model, *Outcome) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := solver.Solve(context.Background(), m.Study.Point(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := solver.Clone().Solve(context.Background(), m.Study.Point(0))
-	if err != nil || !slices.EqualFunc(out.Record.Rows(results.Program), again.Record.Rows(results.Program), func(a, b results.Row) bool {
+	out, again := outcome(t, solver, m.Study), outcome(t, solver.Clone(), m.Study)
+	if !slices.EqualFunc(out.Record.Rows(results.Program), again.Record.Rows(results.Program), func(a, b results.Row) bool {
 		return a.Ending == b.Ending && slices.Equal(a.Fields, b.Fields)
 	}) {
-		t.Errorf("a second solver finds other rows: %v", err)
+		t.Error("a second solver finds other rows")
 	}
 	return m, out
 }
@@ -415,6 +422,14 @@ func TestDeclaredResponsesOfStudies(t *testing.T) {
 			t.Errorf("%s: %+v, %v", c.name, differences, err)
 		}
 	}
+	// What reads a value that depends on a response is marked, too, in every form of its derivative.
+	_, read := programOf(t, "kind = \"program\"\n[constants]\nx = 3\n[parameters]\nw = 2\n[program]\nresults = [\"value\", \"jvp\", \"vjp\", \"jacobian\", \"residuals\", \"taylor\"]\n[program.outputs]\ny = \"round_straight_through(x) * w\"\nz = \"w\"\n[program.directions]\nv = { w = 1 }\n")
+	for _, row := range read.Record.Rows(results.Program) {
+		marked := row.Fields.Get("declared").String() == "straight_through_round"
+		if row.Status != "OK" || marked != (row.Fields.Get("name").String() != "z") {
+			t.Errorf("%+v", row)
+		}
+	}
 	_, out := programOf(t, "kind = \"program\"\n[parameters]\nx = 1.75\n[program]\nmodule = \"modules/own.json\"\nresults = [\"vjp\"]\n")
 	row := out.Record.Rows(results.Program)[0]
 	if x, _ := row.Fields.Get("value").Number(); x != 1.75 || row.Fields.Get("declared").String() != "q" {
@@ -451,10 +466,7 @@ steps = [1]
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := newSolver(t, s).Solve(context.Background(), s.Point(0))
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := outcome(t, newSolver(t, s), s)
 		row := out.Record.Rows(results.Implicit)[0]
 		if J, _ := row.Fields.Get("J").Number(); math.Abs(J-9) > 1e-14 {
 			t.Errorf("%s: J = %v", c.factor, J)
@@ -473,6 +485,60 @@ steps = [1]
 		last := differences[len(differences)-1]
 		if err != nil || strings.Join(last.Declared, " ") != c.mark || last.Agrees != (c.mark == "") {
 			t.Errorf("%s: %+v, %v", c.factor, last, err)
+		}
+	}
+}
+
+// TestDeclaredResponsesOfChains marks the gradient of a chain: of x₂ = θ·q(θ·q(1)) with q the identity by value and no
+// response only the last factor is left, and of the classical chain both.
+func TestDeclaredResponsesOfChains(t *testing.T) {
+	const text = `kind = "chain"
+[parameters]
+theta = 3
+[define]
+q = { value = "x", response = {} }
+[state]
+x = { start = "1" }
+[chain]
+steps = 2
+[next]
+x = "theta * %s"
+[objective]
+J = "x"
+`
+	for _, c := range []struct {
+		factor, mark string
+		gradient     float64
+	}{{"q", "q", 3}, {"stop_gradient(x)", "stop_gradient", 3}, {"x", "", 6}} {
+		study := fmt.Sprintf(text, c.factor)
+		if c.factor != "q" {
+			study = strings.Replace(study, "[define]\nq = { value = \"x\", response = {} }\n", "", 1)
+		}
+		s, err := Read(programFS(study), "in/study.toml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := outcome(t, newSolver(t, s), s)
+		for _, row := range out.Record.Rows(results.Chain) {
+			J, _ := row.Fields.Get("J").Number()
+			d, _ := row.Fields.Get("dJ_theta").Number()
+			if row.Status != "OK" || J != 9 || d != c.gradient || row.Fields.Get("declared").String() != c.mark {
+				t.Errorf("%s: %+v", c.factor, row)
+			}
+		}
+		differences, err := newSolver(t, s).CheckDerivatives(s.Point(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		marked := false
+		for _, d := range differences {
+			marked = marked || strings.Join(d.Declared, " ") == c.mark && c.mark != ""
+			if !d.Agrees && len(d.Declared) == 0 {
+				t.Errorf("%s: %+v", c.factor, d)
+			}
+		}
+		if marked != (c.mark != "") {
+			t.Errorf("%s: the check says %+v", c.factor, differences)
 		}
 	}
 }
@@ -496,6 +562,36 @@ func TestProgramRefusals(t *testing.T) {
 	}
 	if _, out := programOf(t, strings.Replace(text, "[1, 0]", "[1, 0]", 1)+"[expect]\nstatus = \"DOMAIN_ERROR\"\n"); out.Unexpected != 1 || out.Refused != 1 {
 		t.Errorf("another refusal: %+v", out)
+	}
+}
+
+// TestProgramSweep runs a sweep through a kink: a row for each transformation of each point.
+func TestProgramSweep(t *testing.T) {
+	m, err := readProgram("kind = \"program\"\n[parameters]\nx = 0\n[program]\nresults = [\"value\", \"gradient\"]\n[program.outputs]\ny = \"abs(x)\"\n[sweep.grid]\nx = [-2, 0, 3]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	options := Options{Dir: dir, Seed: 1, Jobs: 2, Tool: results.Tool{Name: "test", Digest: "test"}}
+	s, err := Run(context.Background(), m, "kink", options)
+	if err != nil || s.Refused != 1 || s.Computed != 3 {
+		t.Fatalf("%v: %+v", err, s)
+	}
+	table := s.Run.Table(results.Program)
+	var rows []string
+	for _, row := range table.Rows {
+		var cells []string
+		for _, column := range []string{"x", "status", "transformation", "name", "input", "value"} {
+			cells = append(cells, row[table.Column(column)].String())
+		}
+		rows = append(rows, strings.Join(cells, " "))
+	}
+	want := []string{"-2 OK value y  2", "-2 OK gradient  x -1", "0 OK value y  0", "0 NONDIFFERENTIABLE gradient   ", "3 OK value y  3", "3 OK gradient  x 1"}
+	if !slices.Equal(rows, want) {
+		t.Errorf("the rows are %q", rows)
+	}
+	if s, err = Run(context.Background(), m, "kink", options); err != nil || s.Refused != 1 || s.Reused != 3 {
+		t.Errorf("the second run: %v, %+v", err, s)
 	}
 }
 
@@ -645,4 +741,41 @@ func TestBadPrograms(t *testing.T) {
 		fmt.Fprintf(&out, "-- %s --\n%s\n", bad.name, err)
 	}
 	golden(t, "bad_program.txt", out.String())
+}
+
+// FuzzProgram wants no panic of any study of kind program, and errors with a place.
+func FuzzProgram(f *testing.F) {
+	for _, bad := range badPrograms {
+		f.Add(bad.text)
+	}
+	f.Add("[parameters]\nx = [1, 2]\n[define]\nq = { value = \"round(x)\", response = { x = \"seed * x\" } }\n[program]\nresults = [\"value\", \"jvp\", \"vjp\", \"gradient\", \"jacobian\", \"hvp\", \"jet\", \"residuals\", \"cost\"]\njet = [\"v\", \"v\"]\n" +
+		"[program.outputs]\ny = \"q * stop_gradient(x)\"\nz = \"sum(x > 1 ? log(x) : x)\"\n[program.seeds]\ny = \"x\"\n[program.directions]\nv = { x = [1, 0] }\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 2000 {
+			return
+		}
+		m, err := readProgram("kind = \"program\"\n" + text)
+		var one *Error
+		if err != nil {
+			if !errors.As(err, &one) || one.Message == "" || one.File == "" {
+				t.Fatalf("the error %v is a %T", err, err)
+			}
+			return
+		}
+		for _, p := range m.Programs() {
+			for i := range p.Nodes {
+				if p.Nodes[i].Type.Len() > 1000 {
+					return
+				}
+			}
+		}
+		solver, err := NewSolver(m, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcome(t, solver, m.Study)
+		if _, err := solver.CheckDerivatives(m.Study.Point(0)); err != nil {
+			t.Fatal(err)
+		}
+	})
 }

@@ -206,7 +206,28 @@ func (m *Model) lowerSeeds() (*graph.Program, error) {
 	return l.b.BuildNamed(names, values...), nil
 }
 
-// InputsAt returns the values of a program's inputs at a point; those of the state are where the first start puts it.
+// firstEntries returns what the first step of a chain reads: j = 0, and of a control its first entries; nil for another input.
+func (m *Model) firstEntries(point Point, in graph.Input) (*graph.Tensor, error) {
+	if in.Name == "j" {
+		return graph.NewTensor(in.Type), nil
+	}
+	k := slices.IndexFunc(m.Study.Chain.Controls, func(u Control) bool { return u.Name == in.Name })
+	if k < 0 {
+		return nil, nil
+	}
+	starts, err := graph.Eval(m.controls, point.tensors()...)
+	if err != nil {
+		return nil, prefix("the controls", err)
+	}
+	x := graph.NewTensor(in.Type)
+	for i := range x.F {
+		x.F[i] = starts[k].F[i%len(starts[k].F)] // one number or one entry stands for all
+	}
+	return x, nil
+}
+
+// InputsAt returns the values of a program's inputs at a point; those of the state are where the first start puts it, and
+// those of a step are the first step's.
 func (m *Model) InputsAt(point Point, p *graph.Program) ([]*graph.Tensor, error) {
 	values := map[string]Array{}
 	for _, q := range slices.Concat(point.Parameters, point.Constants, m.Study.Data) {
@@ -229,6 +250,15 @@ func (m *Model) InputsAt(point Point, p *graph.Program) ([]*graph.Tensor, error)
 			continue
 		}
 		a, ok := values[in.Name]
+		if !ok && m.Study.Chain != nil {
+			if x, err := m.firstEntries(point, in); err != nil || x != nil {
+				if err != nil {
+					return nil, err
+				}
+				out[i] = x
+				continue
+			}
+		}
 		if !ok {
 			return nil, fmt.Errorf("%s has the input %s, which has no value at a point", p.Name, in.Name)
 		}

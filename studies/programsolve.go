@@ -24,6 +24,8 @@ type programSolver struct {
 	wanted    []*transformed // in the order of the study
 	residuals []*runner      // of a Jacobian: the primal and the linear half
 	seeds     *runner
+	// columnMarks are the declared responses that the derivative of each output depends on.
+	columnMarks []string
 }
 
 // transformed is one transformation that is wanted, with its program where it has one.
@@ -130,6 +132,10 @@ func newProgramSolver(m *Model, seed uint64) (*programSolver, error) {
 			t.runner = compile(graph.DropDead(h.WithOutputs(h.Outputs[1+len(s.wrt):]...)))
 		case "jacobian":
 			s.residuals = []*runner{compile(s.linear.Primal), compile(s.linear.Linear)}
+			d := graph.JVP(p, s.wrt) // the halves by themselves do not show what the residuals depend on
+			for o := range p.Outputs {
+				s.columnMarks = append(s.columnMarks, marks(d, len(p.Outputs)+o))
+			}
 		case "residuals":
 			l := s.linear.Primal
 			t.runner = compile(l.WithOutputs(l.Outputs[len(p.Outputs):]...))
@@ -367,7 +373,7 @@ func (s *programSolver) jacobian(w *programRows, inputs []*graph.Tensor) error {
 		}
 		for o, t := range program.OutputTypes() {
 			if t.DType.IsFloat() {
-				w.matrix(matrices[o], linear.declared[o], s.outputName(o), t.Shape, s.inputName(k), program.Inputs[i].Type.Shape)
+				w.matrix(matrices[o], s.columnMarks[o], s.outputName(o), t.Shape, s.inputName(k), program.Inputs[i].Type.Shape)
 			}
 		}
 	}

@@ -55,6 +55,7 @@ func Run(ctx context.Context, m *Model, name string, o Options) (*Summary, error
 	if err != nil {
 		return nil, err
 	}
+	defer log.Close() // after all that is made from the records
 	s := &Summary{Notes: log.Notes()}
 	warnings := make([][]string, len(points)) // by place in the sweep, since workers finish in any order
 	var todo []int
@@ -80,8 +81,8 @@ func Run(ctx context.Context, m *Model, name string, o Options) (*Summary, error
 			s.Warnings = append(s.Warnings, points[i].label()+text)
 		}
 	}
-	if closing := log.Close(); err == nil {
-		err = closing
+	if flushing := log.Flush(); err == nil {
+		err = flushing
 	}
 	if err == nil {
 		finished := time.Now()

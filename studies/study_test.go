@@ -613,19 +613,6 @@ func TestReadEmbedded(t *testing.T) {
 	}
 }
 
-func TestOverlay(t *testing.T) {
-	under := fstest.MapFS{"a.toml": {Data: []byte(minimal)}, "b.toml": {Data: []byte(minimal)}}
-	over := fstest.MapFS{"a.toml": {Data: []byte("title = \"over\"\n" + minimal)}}
-	for name, want := range map[string]string{"a.toml": "over", "b.toml": ""} {
-		if s, err := Read(Overlay{over, under}, name); err != nil || s.Title != want {
-			t.Errorf("%s: got %v, %v", name, s, err)
-		}
-	}
-	if _, err := Read(Overlay{over, under}, "c.toml"); err == nil {
-		t.Error("read a file that is in neither")
-	}
-}
-
 // TestSchemaDefaults holds every default to being a value that its own row accepts.
 func TestSchemaDefaults(t *testing.T) {
 	for _, r := range schema {

@@ -56,6 +56,20 @@ func TestReadme(t *testing.T) {
 			t.Errorf("%s\nprints\n%s\nwhere the README shows\n%s", c.line, output, c.shown)
 		}
 	}
+	// The columns of the tables are explained.
+	for _, name := range []string{"implicit.csv", "iterates.csv"} {
+		table, err := os.ReadFile(filepath.Join(dir, "results", "contraction", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		header, _, _ := strings.Cut(string(table), "\n")
+		_, own, _ := strings.Cut(header, ",reason,")
+		for column := range strings.SplitSeq(own, ",") {
+			if !strings.Contains(section(string(text), "## The results folder"), "`"+column+"`") {
+				t.Errorf("%s: the README does not say what %s is", name, column)
+			}
+		}
+	}
 	if ran < 18 {
 		t.Errorf("only %d commands were found", ran)
 	}

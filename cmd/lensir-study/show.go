@@ -53,7 +53,8 @@ instructions of each compiled program and the layout of its memory.`,
 			case compiled:
 				return showExec(c.OutOrStdout(), m)
 			}
-			return show(c.OutOrStdout(), m, values)
+			show(c.OutOrStdout(), m, values)
+			return nil
 		},
 	}
 	settingsFlag(c, &set)
@@ -63,7 +64,7 @@ instructions of each compiled program and the layout of its memory.`,
 	return c
 }
 
-func show(w io.Writer, m *studies.Model, values bool) error {
+func show(w io.Writer, m *studies.Model, values bool) {
 	for i, p := range m.Programs() {
 		if i > 0 {
 			fmt.Fprintln(w)
@@ -74,13 +75,10 @@ func show(w io.Writer, m *studies.Model, values bool) error {
 		showProgram(w, "its JVP", graph.JVP(p, wrt))
 		showProgram(w, fmt.Sprintf("its linear part, with %s", count(l.Residuals, "residual")), l.Linear)
 		if values {
-			if err := showValues(w, m, p, l); err != nil {
-				return err
-			}
+			showValues(w, m, p, l)
 		}
 		showProgram(w, "its adjoint", graph.Transpose(l.Linear))
 	}
-	return nil
 }
 
 func showProgram(w io.Writer, title string, p *graph.Program) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -41,18 +40,18 @@ func short(x float64) string {
 }
 
 // showValues prints the residuals of a program's linear part at the first point of the study.
-func showValues(w io.Writer, m *studies.Model, p *graph.Program, l graph.Linearization) error {
+func showValues(w io.Writer, m *studies.Model, p *graph.Program, l graph.Linearization) {
+	if l.Residuals == 0 {
+		return
+	}
 	inputs, err := m.InputsAt(m.Study.Point(0), p)
 	var out []*graph.Tensor
 	if err == nil {
 		out, err = graph.Eval(l.Primal, inputs...)
 	}
-	if f := (*graph.Failure)(nil); errors.As(err, &f) {
-		fmt.Fprintf(w, "# no residuals: %v\n", f)
-		return nil
-	}
 	if err != nil {
-		return err
+		fmt.Fprintf(w, "# no residuals: %v\n", err)
+		return
 	}
 	fmt.Fprintln(w, "# residuals at the first point")
 	for i, x := range out[len(p.Outputs):] {
@@ -63,9 +62,12 @@ func showValues(w io.Writer, m *studies.Model, p *graph.Program, l graph.Lineari
 		for _, v := range x.I {
 			entries = append(entries, strconv.FormatInt(v, 10))
 		}
-		fmt.Fprintf(w, "  %s: %v = %s\n", l.Linear.Inputs[i].Name, x.Type, "["+strings.Join(entries, " ")+"]")
+		text := strings.Join(entries, " ")
+		if len(x.Shape) > 0 {
+			text = "[" + text + "]"
+		}
+		fmt.Fprintf(w, "  %s: %v = %s\n", l.Linear.Inputs[i].Name, x.Type, text)
 	}
-	return nil
 }
 
 // showExec prints what runs: each program, its linear part and its adjoint, compiled.

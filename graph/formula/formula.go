@@ -108,15 +108,6 @@ func Lower(b *graph.Builder, scope Scope, text string) (graph.Value, error) {
 	return f.Lower(b, scope)
 }
 
-// FreeNames is Parse, then Formula.FreeNames.
-func FreeNames(text string) ([]Name, error) {
-	f, err := Parse(text)
-	if err != nil {
-		return nil, err
-	}
-	return f.FreeNames(), nil
-}
-
 // Reserved reports whether a name has a meaning of its own in every formula and cannot be given to a value.
 func Reserved(name string) bool {
 	_, isWord := words[name]

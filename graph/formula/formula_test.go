@@ -258,11 +258,11 @@ func TestFunctions(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 		seen[f.Name] = true
-		if _, err := Parse(f.Name + "(x)"); err != nil {
+		call, err := Parse(f.Name + "(v, w)")
+		if err != nil {
 			t.Errorf("%s: %v", f.Name, err)
-		}
-		if names, err := FreeNames(f.Name + "(v, w)"); err != nil || len(names) != 2 {
-			t.Errorf("%s: free names %v, %v", f.Name, names, err)
+		} else if names := call.FreeNames(); len(names) != 2 {
+			t.Errorf("%s: free names %v", f.Name, names)
 		}
 	}
 	for name, want := range map[string]bool{"pi": true, "and": true, "sum": true, "T": false, "e": false, "j": false, "x": false} {
@@ -289,10 +289,12 @@ func TestNoBuiltins(t *testing.T) {
 }
 
 func TestFreeNames(t *testing.T) {
-	names, err := FreeNames("sin(pi*θ) + x[k] - θ*max (x, yy)")
-	want := []Name{{"θ", 7}, {"x", 13}, {"k", 15}, {"yy", 31}}
-	if err != nil || !slices.Equal(names, want) {
-		t.Errorf("names are %v, %v, want %v", names, err, want)
+	f, err := Parse("sin(pi*θ) + x[k] - θ*max (x, yy)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if names, want := f.FreeNames(), []Name{{"θ", 7}, {"x", 13}, {"k", 15}, {"yy", 31}}; !slices.Equal(names, want) {
+		t.Errorf("names are %v, want %v", names, want)
 	}
 }
 

@@ -30,11 +30,11 @@ func TestPrograms(t *testing.T) {
 	} {
 		b := graph.NewBuilder("f")
 		scope := Scope{}
-		names, err := FreeNames(text)
+		f, err := Parse(text)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, n := range names {
+		for _, n := range f.FreeNames() {
 			typ, ok := map[string]graph.Type{"W": graph.F64(3, 3), "v": graph.F64(3), "w": graph.F64(10), "j": {DType: graph.Int64}}[n.Name]
 			if n.Name == "z" && strings.Contains(text, "W") {
 				typ, ok = graph.F64(3), true
@@ -44,7 +44,7 @@ func TestPrograms(t *testing.T) {
 			}
 			scope[n.Name] = b.Input(n.Name, typ)
 		}
-		v, err := Lower(b, scope, text)
+		v, err := f.Lower(b, scope)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}

@@ -39,15 +39,6 @@ func (c Cost) Total() int { return c.Primal + c.Reverse + c.Accumulation }
 // Cost counts the instance.
 func (in *Instance) Cost() Cost { return cost(in.Program, in.Linearization, in.Adjoint) }
 
-// CostOf counts any program, its reverse pass being by all inputs.
-func CostOf(p *graph.Program) Cost {
-	wrt := make([]int, len(p.Inputs))
-	for i := range wrt {
-		wrt[i] = i
-	}
-	return CostBy(p, wrt)
-}
-
 // CostBy counts any program, its reverse pass being by the inputs in wrt. The counts of the document, which
 // has a cotangent for every value, do not depend on them.
 func CostBy(p *graph.Program, wrt []int) Cost {

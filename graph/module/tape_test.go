@@ -157,7 +157,7 @@ func TestCostOfTheTiedBlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := in.Cost()
-	if other := module.CostOf(in.Program); other != c {
+	if other := module.CostBy(in.Program, []int{0, 1, 2}); other != c {
 		t.Errorf("of the program %+v, of the instance %+v", other, c)
 	}
 	// Two 2×3·3×3 products of 36, three sums of 6, one tanh of 6.

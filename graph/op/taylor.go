@@ -21,7 +21,7 @@ func init() {
 		for k := 1; k < len(y); k++ {
 			sum := x[0][k]
 			for j := 1; j < k; j++ {
-				sum -= y[j] * y[k-j]
+				sum -= float64(y[j] * y[k-j])
 			}
 			y[k] = sum / (2 * y[0])
 		}
@@ -114,7 +114,7 @@ func elementwise(rule func(y []float64, x ...[]float64)) func(graph.Attrs, []*gr
 func convolve(a, b []float64, k int) float64 {
 	sum := 0.0
 	for j := 0; j <= k; j++ {
-		sum += a[j] * b[k-j]
+		sum += float64(a[j] * b[k-j])
 	}
 	return sum
 }
@@ -123,7 +123,7 @@ func convolve(a, b []float64, k int) float64 {
 func step(y, x []float64, k int, scale float64, slope []float64) {
 	sum := 0.0
 	for j := 1; j <= k; j++ {
-		sum += float64(j) * x[j] * slope[k-j]
+		sum += float64(float64(j) * x[j] * slope[k-j])
 	}
 	y[k] = scale * sum / float64(k)
 }
@@ -144,7 +144,7 @@ func logarithm(y, x []float64) { // x·y′ = x′
 	for k := 1; k < len(y); k++ {
 		sum := float64(k) * x[k]
 		for j := 1; j < k; j++ {
-			sum -= float64(j) * y[j] * x[k-j]
+			sum -= float64(float64(j) * y[j] * x[k-j])
 		}
 		y[k] = sum / (float64(k) * x[0])
 	}
@@ -154,7 +154,7 @@ func divide(y, x, d []float64) { // y·d = x
 	for k := 1; k < len(y); k++ {
 		sum := x[k]
 		for j := 1; j <= k; j++ {
-			sum -= d[j] * y[k-j]
+			sum -= float64(d[j] * y[k-j])
 		}
 		y[k] = sum / d[0]
 	}
@@ -206,7 +206,7 @@ func powSeries(y []float64, x ...[]float64) {
 		for k := 1; k < len(y); k++ {
 			sum := 0.0
 			for j := 1; j <= k; j++ {
-				sum += (c*float64(j) - float64(k-j)) * base[j] * y[k-j]
+				sum += float64((float64(c*float64(j)) - float64(k-j)) * base[j] * y[k-j])
 			}
 			y[k] = sum / (float64(k) * base[0])
 		}

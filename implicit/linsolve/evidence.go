@@ -133,8 +133,8 @@ func (f *LU) least(a Dense, row, col []int) triplet {
 		t.value = 1 / inverse.value // below what lᵀA r resolves
 	}
 	for i := range n {
-		ar[i] += t.value * t.left[i]
-		atl[i] += t.value * t.right[i]
+		ar[i] += float64(t.value * t.left[i])
+		atl[i] += float64(t.value * t.right[i])
 	}
 	t.error = max(nrm2(ar), nrm2(atl))
 	return t
@@ -194,7 +194,7 @@ func (f *LU) determinant() (sign int, log float64) {
 		log += math.Log(math.Abs(fraction))
 		exponent += e - f.row[k] - f.col[k]
 	}
-	return sign, log + float64(exponent)*math.Ln2
+	return sign, log + float64(float64(exponent)*math.Ln2)
 }
 
 // triplet is a singular value with its unit vectors, M·right = value·left, and a bound on its error.
