@@ -4,11 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"github.com/lensir/lensir-study/studies/source"
 	"math"
 	"math/big"
 	"strconv"
 	"strings"
+
+	"github.com/lensir/lensir-study/studies/source"
 )
 
 // Array is a scalar, vector, matrix or higher tensor of float64, entries in row-major order. The
@@ -24,14 +25,14 @@ func Scalar(v float64) Array { return Array{Shape: []int{}, Data: []float64{v}} 
 // IsScalar reports whether the shape is empty.
 func (a Array) IsScalar() bool { return len(a.Shape) == 0 }
 
-// maxEntries bounds an array: 2²⁴ entries are 128 MiB.
+// MaxEntries bounds an array: 2²⁴ entries are 128 MiB.
 const MaxEntries = 1 << 24
 
 // maxLinspace bounds linspace and logspace, whose entries are computed exactly and one by one.
 const maxLinspace = 1_000_000
 
 // entries returns the product of a shape. It is an error when that, or a product without the zeros
-// of the shape, is above maxEntries. Nothing is allocated before.
+// of the shape, is above MaxEntries. Nothing is allocated before.
 func entries(shape []int64) (int, error) {
 	n, empty := int64(1), false
 	for _, d := range shape {
@@ -50,7 +51,7 @@ func entries(shape []int64) (int, error) {
 	return int(n), nil
 }
 
-// fits reports whether an array of this shape has no more than maxEntries entries.
+// Fits reports whether an array of this shape has no more than MaxEntries entries.
 func Fits(shape ...int) bool {
 	wide := make([]int64, len(shape))
 	for i, d := range shape {

@@ -2,10 +2,11 @@ package studies
 
 import (
 	"encoding/hex"
-	"github.com/lensir/lensir-study/studies/source"
 	"regexp"
 	"slices"
 	"strconv"
+
+	"github.com/lensir/lensir-study/studies/source"
 )
 
 // The checkpoint schedules of a study.

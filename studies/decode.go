@@ -318,7 +318,7 @@ func (d *decoder) bounds() *Error {
 	return nil
 }
 
-// maxSteps bounds K.
+// MaxSteps bounds K.
 const MaxSteps = 10_000_000
 
 func (d *decoder) steps() *Error {

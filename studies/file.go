@@ -3,13 +3,14 @@ package studies
 import (
 	"errors"
 	"fmt"
-	"github.com/lensir/lensir-study/studies/source"
 	"io"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/lensir/lensir-study/studies/source"
 )
 
 // maxFileBytes bounds a study and each of its data files.

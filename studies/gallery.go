@@ -3,13 +3,14 @@ package studies
 import (
 	"embed"
 	"errors"
-	"github.com/lensir/lensir-study/studies/source"
 	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/lensir/lensir-study/studies/source"
 )
 
 //go:embed *.toml data modules

@@ -23,7 +23,7 @@ type ProgramSettings struct {
 	Order      int         // of Taylor arithmetic
 
 	ModulePath   Formula // the path, as it was written
-	ResultsPlace Place
+	ResultsPlace Place   // of Results
 }
 
 // Seed is the cotangent of an output: an array, or a formula that may depend on the inputs.

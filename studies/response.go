@@ -8,7 +8,7 @@ type DeclaredResponse struct {
 	Cotangents []Definition // of names that the definition reads; those of others are 0
 }
 
-// seedName is the cotangent of the value in the formulas of a response.
+// SeedName is the cotangent of the value in the formulas of a response.
 const SeedName = "seed"
 
 // responses reads the responses of definitions.

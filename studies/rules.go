@@ -2,10 +2,11 @@ package studies
 
 import (
 	"fmt"
-	"github.com/lensir/lensir-study/studies/source"
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/lensir/lensir-study/studies/source"
 )
 
 // rule is a row in its place in the tree of keys.

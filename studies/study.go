@@ -128,7 +128,7 @@ type Schedule struct {
 	// Repetitions is how often each schedule runs again, to be measured.
 	Repetitions int `json:"repetitions"`
 
-	BudgetsPlace Place `json:"-"`
+	BudgetsPlace Place `json:"-"` // zero without budgets
 }
 
 // Disk is what a two-tier schedule knows of the disk; costs are in steps.

@@ -27,7 +27,7 @@ type Axis struct {
 	Values []float64
 }
 
-// extent says, for a reader, from where to where the values go, or between which they lie if they come in no order.
+// Extent says, for a reader, from where to where the values go, or between which they lie if they come in no order.
 func (a Axis) Extent() string {
 	first, last := a.Values[0], a.Values[len(a.Values)-1]
 	if slices.IsSorted(a.Values) || slices.IsSortedFunc(a.Values, func(x, y float64) int { return cmp.Compare(y, x) }) {

@@ -3,8 +3,9 @@ package model
 import (
 	"context"
 	"fmt"
-	"github.com/lensir/lensir-study/studies"
 	"testing"
+
+	"github.com/lensir/lensir-study/studies"
 )
 
 // BenchmarkContractionPoint computes points of the contraction study on one core, records encoded

@@ -59,7 +59,7 @@ func (d *namedFormula) reads() []formula.Name {
 	return names
 }
 
-// Compile types and lowers a study. The error is an *Error with the formula's place in the file.
+// Compile types and lowers a study. The error is a *[studies.Error] with the formula's place in the file.
 func Compile(s *studies.Study) (*Model, error) {
 	m := &Model{Study: s, defines: map[string]*namedFormula{}, used: map[string]bool{}}
 	for _, d := range s.Define {

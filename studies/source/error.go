@@ -43,6 +43,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
+// WithHint sets the hint, in the way of fmt.Sprintf, and returns the error.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	e.Hint = fmt.Sprintf(format, args...)
 	return e
@@ -51,6 +52,7 @@ func (e *Error) WithHint(format string, args ...any) *Error {
 // Errors is several errors of one file, in the order of the file.
 type Errors []*Error
 
+// Error is the texts of the errors, one below the other.
 func (e Errors) Error() string {
 	texts := make([]string, len(e))
 	for i, one := range e {
@@ -68,22 +70,23 @@ func (e Errors) Unwrap() []error {
 	return out
 }
 
-// maxErrors is how many errors are collected before reading stops.
+// MaxErrors is how many errors are collected before reading stops.
 const MaxErrors = 10
 
-// errorList collects the errors of one stage of reading.
+// ErrorList collects the errors of one stage of reading, of which it keeps the first [MaxErrors].
 type ErrorList struct{ list Errors }
 
+// Add keeps an error, unless the list is full.
 func (l *ErrorList) Add(e *Error) {
 	if !l.Full() {
 		l.list = append(l.list, e)
 	}
 }
 
-// full reports whether no more errors are wanted: finding places costs time in long files.
+// Full reports whether no more errors are wanted: finding places costs time in long files.
 func (l *ErrorList) Full() bool { return len(l.list) == MaxErrors }
 
-// err returns nil, the one *Error, or Errors.
+// Err returns nil, the one *Error, or Errors.
 func (l *ErrorList) Err() error {
 	switch len(l.list) {
 	case 0:
@@ -94,7 +97,7 @@ func (l *ErrorList) Err() error {
 	return l.list
 }
 
-// nearest returns the candidate with the least edit distance to name, if it is near enough to be a
+// Nearest returns the candidate with the least edit distance to name, if it is near enough to be a
 // slip of the fingers, and "" otherwise. A candidate that differs by case only always wins, and then
 // one that name abbreviates.
 func Nearest(name string, candidates []string) string {

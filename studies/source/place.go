@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// source is the text of a file, with the name that messages call it by.
+// File is the text of a file, with the name that messages call it by.
 type File struct {
 	Name string
 	Text string
 }
 
-// span is a stretch of a source in bytes: start ≤ end.
+// Span is a stretch of a text in bytes: start ≤ end.
 type Span struct{ Start, End int }
 
 // Place is a stretch of text in a file. The zero Place is nowhere.
@@ -21,13 +21,13 @@ type Place struct {
 	at  Span
 }
 
-// at returns the place of a span.
+// At returns the place of a span.
 func (s *File) At(stretch Span) Place { return Place{s, stretch} }
 
-// place returns the place of the bytes start ≤ i < end.
+// Place returns the place of the bytes start ≤ i < end.
 func (s *File) Place(start, end int) Place { return Place{s, Span{start, end}} }
 
-// part returns the stretch from ≤ i < to of a place, in bytes from its beginning.
+// Part returns the stretch from ≤ i < to of a place, in bytes from its beginning.
 func (p Place) Part(from, to int) Place {
 	return p.src.Place(p.at.Start+from, p.at.Start+to)
 }
@@ -61,7 +61,7 @@ func (p Place) position() (line, column int) {
 	return strings.Count(before, "\n") + 1, utf8.RuneCountInString(before[begin:]) + 1
 }
 
-// errorf makes an Error at the place.
+// Errorf makes an Error at the place, about a dotted key, which may be empty.
 func (p Place) Errorf(key, format string, args ...any) *Error {
 	e := &Error{Key: key, Message: fmt.Sprintf(format, args...)}
 	if p.src == nil {
@@ -116,6 +116,7 @@ func excerpt(line string, from, to int) (text, caret string) {
 	return text, caret
 }
 
+// New returns the text of a file without its byte order mark; what is not UTF-8 is an error.
 func New(name, text string) (*File, *Error) {
 	src := &File{Name: name, Text: strings.TrimPrefix(text, "\ufeff")}
 	for i, r := range src.Text {
@@ -132,7 +133,7 @@ func New(name, text string) (*File, *Error) {
 	return src, nil
 }
 
-// lineStarts returns the byte offset of each line.
+// LineStarts returns the byte offset of each line.
 func (s *File) LineStarts() []int {
 	starts := []int{0}
 	for i := range len(s.Text) {

@@ -12,7 +12,7 @@ import (
 	"github.com/BurntSushi/toml"
 )
 
-// node is a key of the file with its value and where both stand.
+// Node is a key of the file with its value and where both stand.
 type Node struct {
 	Parent *Node
 	Name   string // the key, unquoted; "" at the root and in arrays
@@ -25,6 +25,7 @@ type Node struct {
 	Value any              // of a scalar, as the TOML library read it
 }
 
+// Kind tells scalars, lists and tables apart.
 type Kind int
 
 const (
@@ -33,7 +34,7 @@ const (
 	Table
 )
 
-// child returns the value at a key, or nil. It may be asked of a nil node.
+// Child returns the value at a key, or nil. It may be asked of a nil node.
 func (n *Node) Child(names ...string) *Node {
 	for _, name := range names {
 		if n == nil {
@@ -44,7 +45,7 @@ func (n *Node) Child(names ...string) *Node {
 	return n
 }
 
-// path returns the keys from the root to n.
+// Path returns the keys from the root to n.
 func (n *Node) Path() []string {
 	if n.Parent == nil {
 		return nil
@@ -59,7 +60,7 @@ func (n *Node) Path() []string {
 // first two and takes quadratic time over the third.
 const maxNesting = 32
 
-// parseTOML reads TOML text into a tree. The TOML library decides what is valid and what the values
+// Parse reads TOML text into a tree. The TOML library decides what is valid and what the values
 // are; the scanner adds the places. The two are walked together, so that a disagreement is an error
 // and never a wrong place.
 func Parse(src *File) (*Node, error) {
@@ -486,7 +487,7 @@ func (s *scanner) longQuoted() {
 	s.fail()
 }
 
-// unquote returns the text of a TOML string as written with its quotes, and for each byte of that
+// Unquote returns the text of a TOML string as written with its quotes, and for each byte of that
 // text, and for its end, the offset in raw that it came from.
 func Unquote(raw string) (text string, from []int) {
 	q := raw[:1]
@@ -535,7 +536,7 @@ func Unquote(raw string) (text string, from []int) {
 	return b.String(), append(from, end)
 }
 
-// describe names the type of a value for messages.
+// Describe names the type of a value for messages.
 func (n *Node) Describe() string {
 	switch n.Kind {
 	case Table:
@@ -557,7 +558,7 @@ func (n *Node) Describe() string {
 	}
 }
 
-// text returns a string value, and whether there is one.
+// Text returns a string value, and whether there is one.
 func (n *Node) Text() (string, bool) {
 	if n == nil {
 		return "", false
@@ -566,7 +567,7 @@ func (n *Node) Text() (string, bool) {
 	return s, ok
 }
 
-// number and count read a value whose type has been checked.
+// Number returns the value of a node that is known to hold a number.
 func (n *Node) Number() float64 {
 	if v, ok := n.Value.(int64); ok {
 		return float64(v)
@@ -574,6 +575,7 @@ func (n *Node) Number() float64 {
 	return n.Value.(float64)
 }
 
+// Count returns the value of a node that is known to hold a whole number.
 func (n *Node) Count() int64 {
 	if v, ok := n.Value.(int64); ok {
 		return v
@@ -581,7 +583,7 @@ func (n *Node) Count() int64 {
 	return int64(n.Value.(float64))
 }
 
-// keyText writes a dotted key, in quotes where TOML needs them.
+// KeyText writes a dotted key, in quotes where TOML needs them.
 func KeyText(path []string) string {
 	parts := slices.Clone(path)
 	for i, part := range parts {
