@@ -75,10 +75,7 @@ func (l *Log) Append(r *Record) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	line, err := r.encode()
-	if err != nil {
-		return err
-	}
+	line := r.encode()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, err := l.file.WriteAt(line, l.size); err != nil {

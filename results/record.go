@@ -7,6 +7,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 )
 
 // RecordFormat is the version of the record's encoding. A record of another format is not reused.
@@ -119,15 +120,13 @@ func (r *Record) check() error {
 			return fmt.Errorf("record %s: %q cannot name a table, which names a file", r.Point, t.Table)
 		}
 		for _, row := range t.Rows {
-			seen := make(map[string]bool, len(row.Fields))
-			for _, f := range row.Fields {
+			for i, f := range row.Fields {
 				switch {
 				case f.Column == "" || slices.Contains(leading, f.Column):
 					return fmt.Errorf("record %s, table %s: a row cannot set the column %q", r.Point, t.Table, f.Column)
-				case seen[f.Column]:
+				case slices.ContainsFunc(row.Fields[:i], func(g Field) bool { return g.Column == f.Column }):
 					return fmt.Errorf("record %s, table %s: the column %q is there twice", r.Point, t.Table, f.Column)
 				}
-				seen[f.Column] = true
 			}
 		}
 	}
@@ -152,14 +151,68 @@ func (r *Record) check() error {
 }
 
 // encode returns the record as one line of JSON.
-func (r *Record) encode() ([]byte, error) {
-	var buf bytes.Buffer
-	e := json.NewEncoder(&buf)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(r); err != nil {
-		return nil, fmt.Errorf("record %s: %w", r.Point, err)
+func (r *Record) encode() []byte {
+	b := fmt.Appendf(make([]byte, 0, 4096), `{"format":%d`, r.Format)
+	text := func(key, value string) {
+		b = appendJSONString(append(append(append(b, `,"`...), key...), `":`...), value)
 	}
-	return buf.Bytes(), nil
+	ending := func(e Ending) {
+		b = appendJSONString(append(b, `"status":`...), e.Status)
+		if e.Reason != "" {
+			text("reason", e.Reason)
+		}
+	}
+	text("tool", r.Tool)
+	text("study", r.Study)
+	text("point", r.Point)
+	if r.Failure != nil {
+		b = append(b, `,"failure":{`...)
+		ending(*r.Failure)
+		b = append(b, '}')
+	}
+	for i, t := range r.Tables {
+		b = append(b, opening(i, `,"tables":[`)...)
+		b = appendJSONString(append(b, `{"table":`...), t.Table)
+		b = append(b, `,"rows":[`...)
+		for k, row := range t.Rows {
+			b = append(b, opening(k, "")...)
+			b = append(b, '{')
+			if row.Branch != "" {
+				b = append(appendJSONString(append(b, `"branch":`...), row.Branch), ',')
+			}
+			ending(row.Ending)
+			if len(row.Fields) > 0 {
+				b = row.Fields.appendJSON(append(b, `,"values":`...))
+			}
+			b = append(b, '}')
+		}
+		b = append(b, "]}"...)
+	}
+	if len(r.Tables) > 0 {
+		b = append(b, ']')
+	}
+	for i, a := range r.Arrays {
+		b = append(b, opening(i, `,"arrays":[`)...)
+		b = appendJSONString(append(b, `{"name":`...), a.Name)
+		b = append(b, `,"shape":[`...)
+		for k, n := range a.Shape {
+			b = append(b, opening(k, "")...)
+			b = strconv.AppendInt(b, int64(n), 10)
+		}
+		b = append(a.Data.appendJSON(append(b, `],"data":`...)), '}')
+	}
+	if len(r.Arrays) > 0 {
+		b = append(b, ']')
+	}
+	return append(b, "}\n"...)
+}
+
+// opening is what stands before item i of a list: what opens the list, or a comma.
+func opening(i int, first string) string {
+	if i == 0 {
+		return first
+	}
+	return ","
 }
 
 // decode reads one line. It refuses unknown keys, which another format would have.
@@ -174,8 +227,10 @@ func decode(line []byte) (*Record, error) {
 }
 
 // MarshalJSON encodes the fields as one object, in order.
-func (f Fields) MarshalJSON() ([]byte, error) {
-	b := []byte{'{'}
+func (f Fields) MarshalJSON() ([]byte, error) { return f.appendJSON(nil), nil }
+
+func (f Fields) appendJSON(b []byte) []byte {
+	b = append(b, '{')
 	for i, field := range f {
 		if i > 0 {
 			b = append(b, ',')
@@ -184,7 +239,7 @@ func (f Fields) MarshalJSON() ([]byte, error) {
 		b = append(b, ':')
 		b = field.Value.appendJSON(b)
 	}
-	return append(b, '}'), nil
+	return append(b, '}')
 }
 
 // UnmarshalJSON decodes an object, keeping its order.
@@ -209,15 +264,17 @@ func (f *Fields) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON encodes the list exactly.
-func (f Floats) MarshalJSON() ([]byte, error) {
-	b := []byte{'['}
+func (f Floats) MarshalJSON() ([]byte, error) { return f.appendJSON(nil), nil }
+
+func (f Floats) appendJSON(b []byte) []byte {
+	b = append(b, '[')
 	for i, x := range f {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		b = appendJSONFloat(b, x)
 	}
-	return append(b, ']'), nil
+	return append(b, ']')
 }
 
 // UnmarshalJSON decodes what MarshalJSON encodes.
