@@ -231,7 +231,7 @@ func runJob(ctx context.Context, stdout, stderr io.Writer, j job, f runFlags) (i
 	switch {
 	case errors.Is(err, context.Canceled):
 		return 0, err
-	case errors.Is(err, results.ErrInUse):
+	case errors.Is(err, results.ErrInUse), errors.Is(err, results.ErrForeign):
 		return 0, &exit{exitUsage, fmt.Errorf("%s: %w", j.name, err)}
 	case errors.As(err, &path), errors.As(err, &link):
 		return 0, &exit{exitUsage, fmt.Errorf("%s: the results cannot be written: %w", j.name, err)}
