@@ -220,3 +220,19 @@ func TestTaylorRefuses(t *testing.T) {
 		t.Errorf("a coefficient of another type: %v", err)
 	}
 }
+
+// A whole power near x = 0 is a polynomial, however small x is: no coefficient is divided by x.
+func TestTaylorOfAWholePowerNearZero(t *testing.T) {
+	b := graph.NewBuilder("f")
+	x := b.Input("x", graph.Scalar)
+	p := b.Build(b.Emit(op.Pow, nil, x, b.Full(graph.Scalar, 2)))
+	y, err := graph.Taylor(p, 8, []*graph.Tensor{graph.Number(1e-9), graph.Number(1), graph.Number(0.3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var have []float64
+	for _, c := range y[0] {
+		have = append(have, c.F[0])
+	}
+	seriesClose(t, "(1e-9 + t + 0.3t²)²", have, []float64{1e-18, 2e-9, 1 + 0.6e-9, 0.6, 0.09, 0, 0, 0, 0}, 1e-15)
+}

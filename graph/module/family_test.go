@@ -25,6 +25,8 @@ func TestFamiliesAreCheckedForAllValuations(t *testing.T) {
 		{node(`{"name": "h", "primitive": "reshape", "operands": ["X"], "attributes": {"shape": ["d", "B"]}}`), "", ""},
 		{node(`{"name": "p", "primitive": "matmul", "operands": ["X", "W"]}, {"name": "t", "primitive": "transpose", "operands": ["Y"], "attributes": {"perm": [1, 0]}}, {"name": "h", "primitive": "concat", "operands": ["p", "t", "X"], "attributes": {"axis": 1}}`), "", ""},
 		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [0, 0], "limit": ["B", "d"], "step": [1, 1]}}`), "", ""},
+		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [0, 0], "limit": [1, 1], "step": [1, 3]}}`), "", ""},
+		{node(`{"name": "p", "primitive": "pad", "operands": ["X"], "attributes": {"low": [2, 0], "high": [0, 0], "interior": [0, 1]}}, {"name": "h", "primitive": "slice", "operands": ["p"], "attributes": {"start": [1, 0], "limit": [3, "d"], "step": [2, 1]}}`), "", ""},
 		// Refused: some valuations type, so the equation that must hold is given.
 		{node(`{"name": "h", "primitive": "matmul", "operands": ["X", "X"]}`), `node "h": matmul: the inner dimensions`, "d = B"},
 		{node(`{"name": "h", "primitive": "add", "operands": ["X", "Y"]}`), `node "h": add`, "B = d"},
@@ -32,11 +34,14 @@ func TestFamiliesAreCheckedForAllValuations(t *testing.T) {
 		{node(`{"name": "b", "primitive": "broadcast_rows", "operands": ["v"], "attributes": {"rows": "B"}}, {"name": "h", "primitive": "mul", "operands": ["X", "b"]}`), `node "h": mul`, "d = 3"},
 		{node(`{"name": "h", "primitive": "reshape", "operands": ["X"], "attributes": {"shape": ["d", "d"]}}`), `node "h": reshape`, "B*d = d*d"},
 		{node(`{"name": "c", "primitive": "concat", "operands": ["W", "X"], "attributes": {"axis": 0}}, {"name": "h", "primitive": "matmul", "operands": ["Y", "c"]}`), `node "h": matmul`, "B = B + d"},
-		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [0, 0], "limit": [2, "d"], "step": [1, 1]}}`), `node "h": slice: axis 0`, "2 = B"},
+		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [0, 0], "limit": [2, "d"], "step": [1, 1]}}`), `node "h": slice: 0:2:1 is no slice`, "2 <= B"},
+		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [1, 0], "limit": ["B", "d"], "step": [1, 1]}}`), `node "h": slice: 1:B:1`, "2 <= B"},
+		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [1, 0], "limit": ["d", "d"], "step": [1, 1]}}`), `node "h": slice: 1:d:1`, "2 <= d and d <= B"},
+		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [0, 0], "limit": ["B", "d"], "step": [2, 1]}}`), `node "h": slice: 0:B:2 has no number of entries`, ""},
 		// Refused: no valuation types.
 		{node(`{"name": "h", "primitive": "add", "operands": ["X", "v"]}`), `node "h": add`, ""},
 		{node(`{"name": "c", "primitive": "concat", "operands": ["X", "X"], "attributes": {"axis": 0}}, {"name": "h", "primitive": "add", "operands": ["c", "X"]}`), `node "h": add`, ""},
-		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [1, 0], "limit": ["B", "d"], "step": [1, 1]}}`), `node "h": slice: axis 0`, ""},
+		{node(`{"name": "h", "primitive": "slice", "operands": ["v"], "attributes": {"start": [1], "limit": [4], "step": [1]}}`), `node "h": slice: 1:4:1`, ""},
 	} {
 		_, err := module.Read([]byte(c.text))
 		if c.reason == "" {
@@ -156,6 +161,8 @@ func TestWhatTypesForAllTypesForEach(t *testing.T) {
 				names = append(names, fmt.Sprintf("n%d", k))
 			} else if e := (*module.Error)(nil); !errors.As(err, &e) || e.Place != fmt.Sprintf(`node "n%d"`, k) {
 				t.Fatalf("%v\n%s", err, whole)
+			} else if all, none := members(whole); all || e.Needs == "" && !none {
+				t.Fatalf("%v, but all members are accepted: %t, and none: %t\n%s", err, all, none, whole)
 			}
 		}
 		m, err := module.Read([]byte(accepted))
@@ -175,6 +182,16 @@ func TestWhatTypesForAllTypesForEach(t *testing.T) {
 			t.Fatalf("%v\n%s", err, m.Write())
 		}
 	})
+}
+
+// members reads a document for small sizes of the names B, d and n: are all of them modules, or none?
+func members(document string) (all, none bool) {
+	all, none = true, true
+	for _, sizes := range [][]string{{"1", "1", "1"}, {"1", "2", "3"}, {"2", "1", "4"}, {"3", "3", "1"}, {"4", "2", "2"}} {
+		_, err := module.Read([]byte(strings.NewReplacer(`"B"`, sizes[0], `"d"`, sizes[1], `"n"`, sizes[2]).Replace(document)))
+		all, none = all && err == nil, none && err != nil
+	}
+	return all, none
 }
 
 // One node of every primitive, on inputs of a family: it lowers, runs, and its reverse agrees with its JVP.

@@ -156,6 +156,46 @@ func equation(p, q poly, format string, args ...any) error {
 	return e
 }
 
+// condition is an inequality between dimensions: it holds for all valuations, for some, or for none.
+type condition struct {
+	always, sometimes bool
+	text              string
+}
+
+// atMost is p ≤ q. Dimensions are affine in their names, and these are at least 1: the difference q − p is least where all
+// are 1 if no name lowers it, and else falls below 0.
+func atMost(p, q poly) condition {
+	least, falls, rises := new(big.Int), false, false
+	for m, c := range q.add(p.scale(-1)) {
+		least.Add(least, c)
+		falls = falls || m != "" && c.Sign() < 0
+		rises = rises || m != "" && c.Sign() > 0
+	}
+	holds := least.Sign() >= 0
+	return condition{holds && !falls, holds || rises, p.String() + " <= " + q.String()}
+}
+
+// both wants two conditions for all valuations. The refusal carries those that hold for some only, unless one holds for none.
+func both(a, b condition, format string, args ...any) error {
+	if a.always && b.always {
+		return nil
+	}
+	e := &mismatch{reason: fmt.Sprintf(format, args...)}
+	if !a.sometimes || !b.sometimes {
+		return e
+	}
+	for _, c := range []condition{a, b} {
+		switch {
+		case c.always:
+		case e.needs == "":
+			e.needs = c.text
+		default:
+			e.needs += " and " + c.text
+		}
+	}
+	return e
+}
+
 // equalShapes wants two shapes equal for all valuations.
 func equalShapes(a, b []poly, format string, args ...any) error {
 	if len(a) != len(b) {

@@ -343,31 +343,30 @@ func (c *call) perAxis(names ...string) error {
 	return nil
 }
 
-// inferSlice knows sizes of numeric axes; of a named axis only the whole is a slice for all valuations.
+// inferSlice wants 0 ≤ start < limit ≤ size on every axis for all valuations. In steps longer than 1 the number of
+// entries is known for fixed limits only.
 func inferSlice(c *call) (symbolic, error) {
 	out := symbolic{dtype: c.in[0].dtype}
 	if err := c.perAxis("start", "limit", "step"); err != nil {
 		return out, err
 	}
 	limits := c.dims("limit")
-	for a, d := range c.in[0].shape {
-		start, step := c.ints("start")[a], c.ints("step")[a]
-		size, fixed := d.constant()
-		limit, fixedLimit := limits[a].constant()
-		if !fixed || !fixedLimit {
-			if start != 0 || step != 1 {
-				return out, fmt.Errorf("axis %d of %v has no fixed size: a slice of it takes the whole axis, from 0 in steps of 1", a, c.in[0])
-			}
-			if err := equation(limits[a], d, "axis %d of %v has no fixed size: a slice of it takes the whole axis", a, c.in[0]); err != nil {
-				return out, err
-			}
-			out.shape = append(out.shape, d)
-			continue
+	for a, size := range c.in[0].shape {
+		start, limit, step := c.ints("start")[a], limits[a], c.ints("step")[a]
+		if start < 0 || step < 1 {
+			return out, fmt.Errorf("%d:%v:%d is no slice of axis %d of %v", start, limit, step, a, c.in[0])
 		}
-		if start < 0 || limit <= start || limit > size || step < 1 {
-			return out, fmt.Errorf("%d:%d:%d is no slice, with entries, of axis %d of %v", start, limit, step, a, c.in[0])
+		if err := both(atMost(constantDim(start).add(constantDim(1)), limit), atMost(limit, size),
+			"%d:%v:%d is no slice, with entries, of axis %d of %v", start, limit, step, a, c.in[0]); err != nil {
+			return out, err
 		}
-		out.shape = append(out.shape, constantDim((limit-start+step-1)/step))
+		length := limit.add(constantDim(start).scale(-1))
+		if n, fixed := length.constant(); fixed {
+			length = constantDim((n-1)/step + 1)
+		} else if step > 1 {
+			return out, fmt.Errorf("%d:%v:%d has no number of entries that a family can state: a step above 1 wants a fixed limit", start, limit, step)
+		}
+		out.shape = append(out.shape, length)
 	}
 	return out, nil
 }

@@ -189,8 +189,9 @@ func multiply(a, b []float64) []float64 {
 	return y
 }
 
-// powSeries is x^c. For an exponent that stays constant x·y′ = c·y·x′, and at x = 0 a product of series; one
-// that varies wants x > 0, and then x^c = e^(c·log x).
+// powSeries is x^c. For an exponent that stays constant x·y′ = c·y·x′, but x^c is a polynomial for a whole c below the
+// number of coefficients: beyond t^c its terms cancel in the recurrence, which near x = 0 divides what is left by x again and again.
+// Such a power is a product of series, as is every power of x = 0. An exponent that varies wants x > 0, and then x^c = e^(c·log x).
 func powSeries(y []float64, x ...[]float64) {
 	base, c := x[0], x[1][0]
 	constant := true
@@ -198,8 +199,8 @@ func powSeries(y []float64, x ...[]float64) {
 		constant = constant && v == 0
 	}
 	switch {
-	case constant && base[0] == 0 && c == math.Trunc(c):
-		// x^c starts with t^c: from order + 1 on, all powers are 0 to this order.
+	case constant && c == math.Trunc(c) && c >= 0 && (base[0] == 0 || c < float64(len(y))):
+		// At x = 0, x^c starts with t^c: from order + 1 on, all powers are 0 to this order.
 		copy(y[1:], integerPower(base, int(min(c, float64(len(y)))))[1:])
 	case constant:
 		for k := 1; k < len(y); k++ {

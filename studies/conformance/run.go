@@ -123,6 +123,7 @@ func Run(seed uint64) Result {
 	r.add(Check{Name: "tapes of another module, another evaluation or altered by a bit are refused", Stream: 3}, func(c *Check) { tapes(c, family, cases[0], generator(seed, c.Stream)) })
 	r.add(Check{Name: "numbers printed in the documents"}, documentNumbers)
 	r.add(Check{Name: "declared responses are reported as declared"}, declaredResponses)
+	r.add(Check{Name: "every operation: reverse mode against finite differences or known slopes", Stream: 4}, func(c *Check) { operations(c, generator(seed, c.Stream)) })
 	for i, law := range Laws() {
 		r.add(Check{Name: "law: " + law.Name, Stream: 100 + uint64(i), Tolerance: law.Tolerance}, func(c *Check) { c.law(law, generator(seed, c.Stream)) })
 	}
