@@ -127,6 +127,7 @@ func (j *sweepJob) run() (use sweepMemoryUse, err error) {
 	for _, step := range []int{1, j.Steps} {
 		if 1 <= step && step <= j.Steps {
 			next, tape := make([]float64, chain.StateLen(step)), make([]float64, chain.TapeLen(step))
+			_ = chain.Advance(step, start, next)
 			if chain.Record(step, start, next, tape) == nil { // the last step may not take the first state
 				_ = chain.Reverse(step, tape, next, bar)
 			}
