@@ -1,4 +1,4 @@
-package studies
+package model
 
 import (
 	"math"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/lensir/lensir-study/studies"
 )
 
 // Claim.Euclid bounds the ledger's norm by the 2-norm, ‖x‖ ≤ Euclid·‖x‖₂, and no smaller number does: a larger
@@ -29,7 +31,7 @@ constants = "estimate"
 `
 	for _, norm := range []string{`"1"`, `"2"`, `"inf"`, `"weighted-inf", weights = [1, 1, 1]`,
 		`"weighted-inf", weights = [1e8, 1e6, 1e7]`, `"weighted-inf", weights = [1e-8, 1, 1e8]`} {
-		study, err := Read(fstest.MapFS{"s.toml": {Data: []byte(strings.Replace(text, "NORM", norm, 1))}}, "s.toml")
+		study, err := studies.Read(fstest.MapFS{"s.toml": {Data: []byte(strings.Replace(text, "NORM", norm, 1))}}, "s.toml")
 		if err != nil {
 			t.Fatal(err)
 		}
