@@ -343,16 +343,19 @@ func putEvidence(f *results.Fields, root *implicit.Root, d *implicit.Sensitivity
 	if d != nil {
 		number("sensitivity_error_estimate", d.ErrorEstimate)
 	}
+	estimate, residual, gap := 0.0, 0.0, 0.0 // the worst of the objectives
+	for _, g := range gradients {
+		estimate, residual, gap = max(estimate, g.ErrorEstimate), max(residual, g.AdjointResidual), max(gap, g.Gap)
+	}
+	if len(gradients) > 0 {
+		number("gradient_error_estimate", estimate)
+	}
 	number("condition", root.ConditionTwo)
 	number("sigma_min", root.SigmaMin)
 	if !math.IsNaN(root.SigmaMin) {
 		f.Set("det_sign", results.Int(root.DetSign))
 	}
 	if len(gradients) > 0 {
-		residual, gap := 0.0, 0.0
-		for _, g := range gradients {
-			residual, gap = max(residual, g.AdjointResidual), max(gap, g.Gap)
-		}
 		number("adjoint_residual", residual)
 		number("adjoint_tangent_gap", gap)
 	}
