@@ -129,3 +129,35 @@ func TestHugeRoots(t *testing.T) {
 		t.Errorf("%v, %v", g, err)
 	}
 }
+
+// Unknowns of very different sizes are refused, since one uncertainty in the 2-norm serves both; the reason
+// then blames the units.
+func TestMixedUnitsAreBlamed(t *testing.T) {
+	r := "[(z[0] / 1e9)^3 + z[0] / 1e9 - 2 * t[0], exp(z[1] / 1e-9) - 2 * t[0]]"
+	_, err := gradientOf(t, r, "z[1] / 1e-9", []float64{2e9, 3e-9}, []float64{1})
+	if statusOf(err) != graph.SingularStateJacobian || !strings.Contains(err.Error(), "choose units") {
+		t.Errorf("%v", err)
+	}
+	_, err = gradientOf(t, "z^2 - t", "z[0]", []float64{1}, []float64{0})
+	if statusOf(err) != graph.SingularStateJacobian || strings.Contains(err.Error(), "choose units") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Multiple roots to which Newton's iteration only crawls are singular, from every start and in all units.
+func TestMultipleRootsAreSingular(t *testing.T) {
+	for _, r := range []string{"(z - t)^2", "(z - t)^3", "(z - t)^4", "(z - t)^2 * (z + 7)", "1 - cos(z - t)", "exp(z - t) - 1 - (z - t)"} {
+		for _, shift := range []float64{0, 0.1, 3} {
+			for _, start := range []float64{0.3, 1, 2.5} {
+				if _, err := gradientOf(t, r, "z[0]", []float64{shift + start}, []float64{shift}); statusOf(err) != graph.SingularStateJacobian && statusOf(err) != graph.NotConverged {
+					t.Errorf("%s at %g from %g: %v", r, shift, shift+start, err)
+				}
+			}
+		}
+	}
+	for _, r := range []string{"z^2 - t", "z^3 - t"} {
+		if _, err := gradientOf(t, r, "z[0]", []float64{1}, []float64{0}); statusOf(err) != graph.SingularStateJacobian {
+			t.Errorf("%s: %v", r, err)
+		}
+	}
+}

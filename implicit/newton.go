@@ -70,6 +70,9 @@ func (it *newton) run(s Settings) error {
 		if size == 0 || small && last < math.Inf(1) && size >= last {
 			return nil
 		}
+		if it.count == s.MaxIterations {
+			continue // R and R_z stay those at z
+		}
 		next, ok := it.search()
 		switch {
 		case !ok && small: // the residual is rounding already

@@ -89,6 +89,9 @@ func (root *Root) unknown() {
 // sampled is the safety factor on a Lipschitz constant that was estimated from a few directions.
 const sampled = 1.25
 
+// badUnits is how much a condition must shrink by scaling before the units are blamed for it.
+const badUnits = 1e3
+
 // certify judges a root: R_z must be regular, and must be so in the whole region in which the true
 // root may lie. A condition number cannot see that: at a fold in one unknown it is 1.
 //
@@ -116,9 +119,14 @@ func (root *Root) certify(r *Map, s Settings) error {
 	}
 	fold := sampled * root.LipschitzA * root.Uncertainty / root.SigmaMin
 	if !(fold <= 0.5) {
-		return &graph.Failure{Status: graph.SingularStateJacobian, Reason: fmt.Sprintf(
-			"R_z could be singular within the uncertainty of the root: σ_min = %.3g, the root is known to %.3g, and R_z changes by %.3g per unit: the solution branch may fold here; move the parameters away from the fold",
-			root.SigmaMin, root.Uncertainty, root.LipschitzA)}
+		reason := fmt.Sprintf("R_z could be singular within the uncertainty of the root: σ_min = %.3g, the root is known to %.3g, and R_z changes by %.3g per unit: ",
+			root.SigmaMin, root.Uncertainty, root.LipschitzA)
+		if root.ConditionTwo > badUnits*root.ConditionScaled {
+			reason += fmt.Sprintf("the condition is %.2g, but %.2g in better units: choose units in which unknowns and equations are of one size; if it persists, the solution branch may fold here", root.ConditionTwo, root.ConditionScaled)
+		} else {
+			reason += "the solution branch may fold here; move the parameters away from the fold"
+		}
+		return &graph.Failure{Status: graph.SingularStateJacobian, Reason: reason}
 	}
 	if limit := s.Tolerance * max(1, norm2(root.Z)); !(root.ErrorEstimate <= limit) {
 		return &graph.Failure{Status: graph.NotConverged, Reason: fmt.Sprintf(

@@ -312,3 +312,24 @@ func TestRowsBeforeARefusal(t *testing.T) {
 		t.Errorf("rows %+v", l.Rows)
 	}
 }
+
+// A declared constant is not refuted by rounding: these maps have G_z = ½, G_θ = ½ and derivatives that
+// cancel. With the same rounding, a constant that is too small is.
+func TestRoundingRefutesNoDeclaration(t *testing.T) {
+	for _, g := range []string{
+		"0.5 * z + 0.5 * t + 1e3 * z * t - t * z * 1e3",
+		"0.5 * z + 0.5 * t + 1e3 * (z * z - 1) / (z + 1) - 1e3 * (z - 1)",
+		"0.5 * z + 0.5 * t + 1e3 * (z + 1)^2 - 1e3 * (z^2 + 2 * z + 1)",
+	} {
+		p := newProblem(t, 1, []float64{1}, g, "t + 0.5")
+		c := claim(t)
+		c.Radius, c.Source, c.Q = 0.9, bounds.Declared, 0.5
+		if l := p.compare(t, []int{0, 1, 2}, c); l.Refuted != "" {
+			t.Errorf("%s: %s", g, l.Refuted)
+		}
+		c.Q = 0.499
+		if l := p.compare(t, []int{0, 1, 2}, c); !strings.Contains(l.Refuted, "declared q") {
+			t.Errorf("%s: q = 0.499 was not refuted: %q", g, l.Refuted)
+		}
+	}
+}

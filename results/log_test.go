@@ -178,3 +178,22 @@ func TestAFolderHasOneWriter(t *testing.T) {
 	}
 	second.Close()
 }
+
+// A folder that no run made keeps what is in it.
+func TestForeignFilesAreKept(t *testing.T) {
+	m := NewManifest(Tool{}, Study{Name: "s"}, Sweep{}, time.Now())
+	for _, name := range []string{StudyName, LogName, "implicit.csv", "arrays.npz"} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("mine"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Begin(dir, &m, []byte("other")); !errors.Is(err, ErrForeign) {
+			t.Errorf("%s: %v", name, err)
+		}
+		left, err := os.ReadDir(dir)
+		if text, _ := os.ReadFile(path); err != nil || len(left) != 1 || string(text) != "mine" {
+			t.Errorf("%s: %q, %v is left", name, text, left)
+		}
+	}
+}

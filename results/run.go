@@ -2,6 +2,7 @@ package results
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -22,21 +23,47 @@ func Begin(dir string, m *Manifest, study []byte) (*Log, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
+	if err := foreign(dir); err != nil {
+		return nil, err
+	}
 	l, err := OpenLog(dir, m.Key()) // first: it says whether the folder is free
 	if err != nil {
 		return nil, err
 	}
-	err = WriteFile(filepath.Join(dir, StudyName), func(w io.Writer) error {
-		_, err := w.Write(study)
-		return err
-	})
-	if err == nil {
-		err = m.Write(dir)
+	if err = m.Write(dir); err == nil { // from now on the folder is a run's
+		err = WriteFile(filepath.Join(dir, StudyName), func(w io.Writer) error {
+			_, err := w.Write(study)
+			return err
+		})
 	}
 	if err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
+}
+
+// ErrForeign says that a folder holds files of someone else under the names of results.
+var ErrForeign = errors.New("no run wrote it, and this one would write over it; name another folder with --out")
+
+// foreign refuses a folder that is no output folder and has a file that a run would replace.
+func foreign(dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, ManifestName)); err == nil {
+		return nil
+	}
+	if log, err := os.Stat(filepath.Join(dir, LogName)); err == nil && log.Size() > 0 {
+		return fmt.Errorf("%s is there already: %w", filepath.Join(dir, LogName), ErrForeign)
+	}
+	names := []string{StudyName, ArraysName}
+	for _, s := range schemas {
+		names = append(names, s.name+".csv")
+	}
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if _, err := os.Lstat(path); err == nil {
+			return fmt.Errorf("%s is there already: %w", path, ErrForeign)
+		}
+	}
+	return nil
 }
 
 // Load reads an output folder.

@@ -5,46 +5,48 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+
+	"github.com/lensir/lensir-study/studies/source"
 )
 
 // The checkpoint schedules of a study.
 const (
-	storeAll    = "store-all"
-	uniform     = "uniform"
-	uniformTape = "uniform-tape"
-	binomial    = "binomial"
-	revolve     = "revolve"
-	online      = "online"
-	twoTier     = "two-tier"
+	StoreAll    = "store-all"
+	Uniform     = "uniform"
+	UniformTape = "uniform-tape"
+	Binomial    = "binomial"
+	Revolve     = "revolve"
+	Online      = "online"
+	TwoTier     = "two-tier"
 )
 
-var methodNames = []string{storeAll, uniform, uniformTape, binomial, revolve, online, twoTier}
+var methodNames = []string{StoreAll, Uniform, UniformTape, Binomial, Revolve, Online, TwoTier}
 
 // chainColumns are the columns of a chain's table beside the objective and its derivatives.
 var chainColumns = []string{"T", "ended", "adjoint_tangent_gap", "declared", "hessian_gradient_gap"}
 
 // chain reads the objective of a chain, its controls and its length.
 func (d *decoder) chain() error {
-	d.Chain = &ChainSettings{Steps: d.formula(d.tree.child("chain", "steps"))}
-	if n := d.tree.child("chain", "until"); n != nil {
+	d.Chain = &ChainSettings{Steps: d.formula(d.tree.Child("chain", "steps"))}
+	if n := d.tree.Child("chain", "until"); n != nil {
 		d.Chain.Until = d.formula(n)
 	}
 	objectives := d.entries("objective")
 	for i, n := range objectives {
 		if i > 0 {
-			return d.keyErrorf(n, "a chain has one objective, and this one has %q too", objectives[0].name).
-				hint("each objective is a sweep of its own: write a study for each, or add them up")
+			return d.keyErrorf(n, "a chain has one objective, and this one has %q too", objectives[0].Name).
+				WithHint("each objective is a sweep of its own: write a study for each, or add them up")
 		}
-		if slices.Contains(chainColumns, n.name) {
-			return d.keyErrorf(n, "the name %q is taken: the table of a chain has a column of that name", n.name).hint("choose another name")
+		if slices.Contains(chainColumns, n.Name) {
+			return d.keyErrorf(n, "the name %q is taken: the table of a chain has a column of that name", n.Name).WithHint("choose another name")
 		}
-		objective := Definition{n.name, Formula{Text: "0", Key: "objective." + n.name, Place: d.keyPlace(n)}, d.keyPlace(n)}
-		if n.kind != tableNode {
+		objective := Definition{n.Name, Formula{Text: "0", Key: "objective." + n.Name, Place: d.keyPlace(n)}, d.keyPlace(n)}
+		if n.Kind != source.Table {
 			objective.Formula = d.formula(n)
 		} else {
-			terminal, running := n.child("terminal"), n.child("running")
+			terminal, running := n.Child("terminal"), n.Child("running")
 			if terminal == nil && running == nil {
-				return d.keyErrorf(n, "%s has no term", label(n)).hint("for example { terminal = \"x^2\", running = \"u[j]^2\" }")
+				return d.keyErrorf(n, "%s has no term", label(n)).WithHint("for example { terminal = \"x^2\", running = \"u[j]^2\" }")
 			}
 			if terminal != nil {
 				objective.Formula = d.formula(terminal)
@@ -56,11 +58,11 @@ func (d *decoder) chain() error {
 		d.Objective = append(d.Objective, objective)
 	}
 	for _, n := range d.entries("controls") {
-		c := Control{Name: n.name, Shape: []int{}, Start: Formula{Text: "0", Key: "controls." + n.name, Place: d.keyPlace(n)}, Place: d.keyPlace(n)}
-		if start := n.child("start"); start != nil {
+		c := Control{Name: n.Name, Shape: []int{}, Start: Formula{Text: "0", Key: "controls." + n.Name, Place: d.keyPlace(n)}, Place: d.keyPlace(n)}
+		if start := n.Child("start"); start != nil {
 			c.Start = d.formula(start)
 		}
-		if shape := n.child("shape"); shape != nil {
+		if shape := n.Child("shape"); shape != nil {
 			entry, err := d.zeros(shape)
 			if err != nil {
 				return err
@@ -74,10 +76,10 @@ func (d *decoder) chain() error {
 		if err != nil {
 			return err
 		}
-		d.Chain.Hessian = append(d.Chain.Hessian, Quantity{n.name, a, d.keyPlace(n)})
+		d.Chain.Hessian = append(d.Chain.Hessian, Quantity{n.Name, a, d.keyPlace(n)})
 	}
-	if n := d.tree.child("hessian"); n != nil && len(n.items) == 0 {
-		return d.keyErrorf(n, "the section [hessian] is empty").hint("name a parameter, for example %s = 1", "a")
+	if n := d.tree.Child("hessian"); n != nil && len(n.Items) == 0 {
+		return d.keyErrorf(n, "the section [hessian] is empty").WithHint("name a parameter, for example %s = 1", "a")
 	}
 	return nil
 }
@@ -85,14 +87,14 @@ func (d *decoder) chain() error {
 // schedule reads the section of that name.
 func (d *decoder) schedule() error {
 	s := &d.Chain.Schedule
-	s.Methods, s.Slots, s.Budgets = []string{revolve}, []int{20}, []int{}
-	if n := d.tree.child("schedule", "methods"); n != nil {
+	s.Methods, s.Slots, s.Budgets = []string{Revolve}, []int{20}, []int{}
+	if n := d.tree.Child("schedule", "methods"); n != nil {
 		s.Methods = nil
-		for _, item := range n.items {
-			name, _ := item.text()
+		for _, item := range n.Items {
+			name, _ := item.Text()
 			s.Methods = append(s.Methods, name)
-			if name == online && d.Chain.Until.Text == "" {
-				return d.errorf(item, "%q is for a chain whose end is a condition", name).hint("add until = \"…\" to [chain]; revolve is optimal where T is known")
+			if name == Online && d.Chain.Until.Text == "" {
+				return d.errorf(item, "%q is for a chain whose end is a condition", name).WithHint("add until = \"…\" to [chain]; revolve is optimal where T is known")
 			}
 		}
 	}
@@ -100,7 +102,7 @@ func (d *decoder) schedule() error {
 		name string
 		dst  *[]int
 	}{{"slots", &s.Slots}, {"budgets", &s.Budgets}} {
-		n := d.tree.child("schedule", list.name)
+		n := d.tree.Child("schedule", list.name)
 		if n == nil {
 			continue
 		}
@@ -110,38 +112,38 @@ func (d *decoder) schedule() error {
 		}
 		*list.dst = values
 	}
-	n := d.tree.child("schedule", "budgets")
+	n := d.tree.Child("schedule", "budgets")
 	if n != nil {
-		s.budgetsAt = Place{d.src, n.at}
+		s.BudgetsPlace = d.src.At(n.At)
 	}
-	if n != nil && !slices.Contains(s.Methods, binomial) {
-		return d.keyErrorf(n, "only the method %q takes budgets", binomial).hint("add it to the methods, or leave budgets out")
+	if n != nil && !slices.Contains(s.Methods, Binomial) {
+		return d.keyErrorf(n, "only the method %q takes budgets", Binomial).WithHint("add it to the methods, or leave budgets out")
 	}
-	disk := d.tree.child("schedule", "disk")
-	switch wanted := slices.Contains(s.Methods, twoTier); {
+	disk := d.tree.Child("schedule", "disk")
+	switch wanted := slices.Contains(s.Methods, TwoTier); {
 	case wanted && disk == nil:
-		return d.errorf(d.tree.child("schedule", "methods"), "the method %q needs to know the disk", twoTier).
-			hint("for example disk = %s", rules.at("schedule", "disk").example)
+		return d.errorf(d.tree.Child("schedule", "methods"), "the method %q needs to know the disk", TwoTier).
+			WithHint("for example disk = %s", rules.at("schedule", "disk").example)
 	case !wanted && disk != nil:
-		return d.keyErrorf(disk, "only the method %q takes disk slots", twoTier).hint("add it to the methods, or leave disk out")
+		return d.keyErrorf(disk, "only the method %q takes disk slots", TwoTier).WithHint("add it to the methods, or leave disk out")
 	case wanted:
-		slots, err := d.counts(disk.child("slots"))
+		slots, err := d.counts(disk.Child("slots"))
 		if err != nil {
 			return err
 		}
-		s.Disk = &Disk{slots[0], disk.child("write").number(), disk.child("read").number()}
+		s.Disk = &Disk{slots[0], disk.Child("write").Number(), disk.Child("read").Number()}
 	}
 	s.Repetitions = int(d.setting("schedule", "repetitions").(float64))
-	if n := d.tree.child("schedule", "repetitions"); s.Repetitions > maxRepetitions {
+	if n := d.tree.Child("schedule", "repetitions"); s.Repetitions > maxRepetitions {
 		return d.errorf(n, "%s is at most %d, found %d", label(n), maxRepetitions, s.Repetitions)
 	}
-	if n := d.tree.child("schedule", "memory"); n != nil {
+	if n := d.tree.Child("schedule", "memory"); n != nil {
 		for _, other := range []string{"methods", "slots", "budgets"} {
-			if o := d.tree.child("schedule", other); o != nil {
-				return d.keyErrorf(o, "memory chooses the schedule, and this section has %s too", other).hint("keep one of them")
+			if o := d.tree.Child("schedule", other); o != nil {
+				return d.keyErrorf(o, "memory chooses the schedule, and this section has %s too", other).WithHint("keep one of them")
 			}
 		}
-		text, _ := n.text()
+		text, _ := n.Text()
 		s.Memory, _ = parseSize(text)
 		s.Methods = nil
 	}
@@ -152,20 +154,20 @@ func (d *decoder) schedule() error {
 const maxRepetitions = 1000
 
 // counts reads a whole number above 0, or a list of different ones.
-func (d *decoder) counts(n *node) ([]int, *Error) {
-	items := n.items
-	if n.kind != arrayNode {
-		items = []*node{n}
+func (d *decoder) counts(n *source.Node) ([]int, *Error) {
+	items := n.Items
+	if n.Kind != source.List {
+		items = []*source.Node{n}
 	}
 	if len(items) == 0 {
 		return nil, d.errorf(n, "%s is empty", label(n))
 	}
 	var list []int
 	for _, item := range items {
-		k := int(item.count())
+		k := int(item.Count())
 		switch {
-		case k < 1 || k > maxSteps:
-			return nil, d.errorf(item, "%s is from 1 to %d, found %d", label(n), maxSteps, k)
+		case k < 1 || k > MaxSteps:
+			return nil, d.errorf(item, "%s is from 1 to %d, found %d", label(n), MaxSteps, k)
 		case slices.Contains(list, k):
 			return nil, d.errorf(item, "%s has %d twice", label(n), k)
 		}

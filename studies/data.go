@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"codeberg.org/sbinet/npyio/npy"
+	"github.com/lensir/lensir-study/studies/source"
 )
 
 // table is the rows of a data file, read on demand: only the entries that a study uses must be numbers.
@@ -25,10 +26,10 @@ type table struct {
 type rowRange struct{ first, end int }
 
 // data reads one entry of [data].
-func (r arrayReader) data(f files, study string, n *node) (Array, *Error) {
-	key := strings.Join(n.path(), ".")
-	file := n.child("file")
-	name := file.value.(string)
+func (r arrayReader) data(f files, study string, n *source.Node) (Array, *Error) {
+	key := strings.Join(n.Path(), ".")
+	file := n.Child("file")
+	name := file.Value.(string)
 	full, err := r.relative(study, file, name, "data/longley.csv")
 	if err != nil {
 		return Array{}, err
@@ -36,17 +37,17 @@ func (r arrayReader) data(f files, study string, n *node) (Array, *Error) {
 	var t table
 	switch strings.ToLower(path.Ext(name)) {
 	case ".csv":
-		if n.child("columns") == nil {
-			return Array{}, r.errorf(n, "%s has no columns", label(n)).hint(`for example columns = ["GNP", "Unemployed"]; one name makes a vector`)
+		if n.Child("columns") == nil {
+			return Array{}, r.errorf(n, "%s has no columns", label(n)).WithHint(`for example columns = ["GNP", "Unemployed"]; one name makes a vector`)
 		}
-		t, err = r.csvTable(f, full, n.child("columns"), key)
+		t, err = r.csvTable(f, full, n.Child("columns"), key)
 	case ".npy":
-		if c := n.child("columns"); c != nil {
-			return Array{}, r.errorf(c, "a .npy file has no column names").hint("take columns in a formula: col(%s, 0)", n.name)
+		if c := n.Child("columns"); c != nil {
+			return Array{}, r.errorf(c, "a .npy file has no column names").WithHint("take columns in a formula: col(%s, 0)", n.Name)
 		}
 		var whole Array
 		whole, err = r.npyArray(f, full, file, key)
-		if err == nil && n.child("rows") == nil && n.child("scale") == nil {
+		if err == nil && n.Child("rows") == nil && n.Child("scale") == nil {
 			return whole, nil
 		}
 		if err == nil && (len(whole.Shape) == 0 || len(whole.Shape) > 2) {
@@ -57,7 +58,7 @@ func (r arrayReader) data(f files, study string, n *node) (Array, *Error) {
 		return Array{}, r.errorf(file, "%q is neither a .csv nor a .npy file", name)
 	}
 	if err != nil {
-		if err.Line == 0 && err.File != r.src.name { // the file as a whole: show where the study names it
+		if err.Line == 0 && err.File != r.src.Name { // the file as a whole: show where the study names it
 			err = r.errorf(file, "%s: %s", err.File, err.Message)
 		}
 		err.Key = key
@@ -67,17 +68,17 @@ func (r arrayReader) data(f files, study string, n *node) (Array, *Error) {
 }
 
 // relative returns the path of a file that the study at a path names.
-func (r arrayReader) relative(study string, n *node, name, example string) (string, *Error) {
+func (r arrayReader) relative(study string, n *source.Node, name, example string) (string, *Error) {
 	if name == "" || path.IsAbs(name) || strings.Contains(name, `\`) {
-		return "", r.errorf(n, "%q is not a path from the study's folder", name).hint("for example %q", example)
+		return "", r.errorf(n, "%q is not a path from the study's folder", name).WithHint("for example %q", example)
 	}
 	return beside(study, name), nil
 }
 
 // selectRows applies rows and scale.
-func (r arrayReader) selectRows(n *node, t table) (Array, *Error) {
+func (r arrayReader) selectRows(n *source.Node, t table) (Array, *Error) {
 	rows := rowRange{0, t.rows}
-	if c := n.child("rows"); c != nil {
+	if c := n.Child("rows"); c != nil {
 		var err *Error
 		if rows, err = r.rowRange(c, t.rows); err != nil {
 			return Array{}, err
@@ -99,14 +100,14 @@ func (r arrayReader) selectRows(n *node, t table) (Array, *Error) {
 			a.Data = append(a.Data, v)
 		}
 	}
-	scale := n.child("scale")
+	scale := n.Child("scale")
 	if scale == nil {
 		return a, nil
 	}
 	over := rows
-	if scale.kind == tableNode {
+	if scale.Kind == source.Table {
 		var err *Error
-		if over, err = r.rowRange(scale.child("standard"), t.rows); err != nil {
+		if over, err = r.rowRange(scale.Child("standard"), t.rows); err != nil {
 			return Array{}, err
 		}
 	}
@@ -117,7 +118,7 @@ func (r arrayReader) selectRows(n *node, t table) (Array, *Error) {
 		}
 		if !(deviation > 0) || math.IsInf(deviation, 0) {
 			return Array{}, r.errorf(scale, "column %d cannot be standardised: over rows [%d, %d] its standard deviation is %v", j, over.first, over.end, deviation).
-				hint("leave out a column that is constant")
+				WithHint("leave out a column that is constant")
 		}
 		for i := range a.Shape[0] {
 			a.Data[i*t.cols+j] = (a.Data[i*t.cols+j] - mean) / deviation
@@ -126,8 +127,8 @@ func (r arrayReader) selectRows(n *node, t table) (Array, *Error) {
 	return a, nil
 }
 
-func (r arrayReader) rowRange(n *node, rows int) (rowRange, *Error) {
-	first, end := n.items[0].count(), n.items[1].count()
+func (r arrayReader) rowRange(n *source.Node, rows int) (rowRange, *Error) {
+	first, end := n.Items[0].Count(), n.Items[1].Count()
 	if end > int64(rows) {
 		return rowRange{}, r.errorf(n, "%s ends at row %d; the file has %d rows", label(n), end, rows)
 	}
@@ -157,89 +158,78 @@ func moments(t table, col int, rows rowRange) (mean, deviation float64, err *Err
 }
 
 // csvTable reads a CSV file whose first line names its columns.
-func (r arrayReader) csvTable(f files, name string, columns *node, key string) (table, *Error) {
+func (r arrayReader) csvTable(f files, name string, columns *source.Node, key string) (table, *Error) {
 	src, err := f.text(name)
 	if err != nil {
 		return table{}, err
 	}
-	reader := csv.NewReader(strings.NewReader(src.text))
+	reader := csv.NewReader(strings.NewReader(src.Text))
 	reader.FieldsPerRecord = -1
 	reader.TrimLeadingSpace = true
-	starts := src.lineStarts()
+	starts := src.LineStarts()
 	offset := func(line, column int) int { // of a line and a byte column, both from 1
-		return min(starts[min(line, len(starts))-1]+max(0, column-1), len(src.text))
+		return min(starts[min(line, len(starts))-1]+max(0, column-1), len(src.Text))
 	}
 	var records [][]string
-	var places [][]span
+	var places [][]source.Span
 	for {
 		record, csvErr := reader.Read()
 		var broken *csv.ParseError
 		if errors.As(csvErr, &broken) {
 			at := offset(broken.Line, broken.Column)
-			return table{}, src.place(at, at).errorf(key, "broken CSV: %s", broken.Err)
+			return table{}, src.Place(at, at).Errorf(key, "broken CSV: %s", broken.Err)
 		}
 		if record == nil {
 			break
 		}
-		at := make([]span, len(record))
+		at := make([]source.Span, len(record))
 		for i := range record {
 			line, column := reader.FieldPos(i)
 			start := offset(line, column)
-			at[i] = span{start, min(start+max(1, len(record[i])), len(src.text))}
+			at[i] = source.Span{Start: start, End: min(start+max(1, len(record[i])), len(src.Text))}
 		}
 		records, places = append(records, record), append(places, at)
 		if len(record) != len(records[0]) {
-			where := src.place(at[0].start, at[len(at)-1].end)
-			return table{}, where.errorf(key, "row %d has length %d; the header has length %d", len(records)-2, len(record), len(records[0]))
+			where := src.Place(at[0].Start, at[len(at)-1].End)
+			return table{}, where.Errorf(key, "row %d has length %d; the header has length %d", len(records)-2, len(record), len(records[0]))
 		}
 	}
 	if len(records) == 0 {
-		return table{}, &Error{File: src.name, Message: "the file is empty; its first line shall name the columns"}
+		return table{}, &Error{File: src.Name, Message: "the file is empty; its first line shall name the columns"}
 	}
 	header := records[0]
 	for i := range header {
 		header[i] = strings.TrimSpace(header[i])
 	}
-	wanted := []*node{columns}
-	if columns.kind == arrayNode {
-		wanted = columns.items
+	wanted := []*source.Node{columns}
+	if columns.Kind == source.List {
+		wanted = columns.Items
 	}
 	index := make([]int, len(wanted))
 	for i, w := range wanted {
-		name := w.value.(string)
+		name := w.Value.(string)
 		index[i] = slices.Index(header, name)
 		if index[i] < 0 {
-			e := r.errorf(w, "%s has no column %q", src.name, name)
-			if near := nearest(name, header); near != "" {
-				return table{}, e.hint("did you mean %q? It has %s", near, strings.Join(header, ", "))
+			e := r.errorf(w, "%s has no column %q", src.Name, name)
+			if near := source.Nearest(name, header); near != "" {
+				return table{}, e.WithHint("did you mean %q? It has %s", near, strings.Join(header, ", "))
 			}
-			return table{}, e.hint("it has %s", strings.Join(header, ", "))
+			return table{}, e.WithHint("it has %s", strings.Join(header, ", "))
 		}
 		if slices.Contains(header[index[i]+1:], name) {
-			return table{}, r.errorf(w, "%s has several columns %q", src.name, name)
+			return table{}, r.errorf(w, "%s has several columns %q", src.Name, name)
 		}
 	}
 	body, bodyPlaces := records[1:], places[1:]
-	return table{rows: len(body), cols: len(index), vector: columns.kind != arrayNode, at: func(row, col int) (float64, *Error) {
+	return table{rows: len(body), cols: len(index), vector: columns.Kind != source.List, at: func(row, col int) (float64, *Error) {
 		text := strings.TrimSpace(body[row][index[col]])
 		v, err := parseDecimal(text)
 		if err != nil {
 			at := bodyPlaces[row][index[col]]
-			return 0, src.place(at.start, at.end).errorf(key, "row %d, column %q: %s", row, header[index[col]], err)
+			return 0, src.Place(at.Start, at.End).Errorf(key, "row %d, column %q: %s", row, header[index[col]], err)
 		}
 		return v, nil
 	}}, nil
-}
-
-// lineStarts returns the byte offset of each line.
-func (s *source) lineStarts() []int {
-	starts := []int{0}
-	for i := range len(s.text) {
-		if s.text[i] == '\n' {
-			starts = append(starts, i+1)
-		}
-	}
-	return starts
 }
 
 // arrayTable reads the rows of a vector or a matrix.
@@ -256,7 +246,7 @@ func arrayTable(a Array) table {
 }
 
 // npyArray reads a NumPy file of numbers.
-func (r arrayReader) npyArray(f files, name string, file *node, key string) (Array, *Error) {
+func (r arrayReader) npyArray(f files, name string, file *source.Node, key string) (Array, *Error) {
 	data, err := f.load(name)
 	if err != nil {
 		return Array{}, err

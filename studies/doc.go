@@ -3,11 +3,9 @@
 //
 // [Read] turns a file into a [Study]. One table (schema.go) says which keys exist, what each holds
 // and what it means; it drives the checks, the hints in error messages and the page that
-// [Reference] prints. The TOML library decides what a file says and whether it is valid; a small
-// scanner (scan.go) adds what the library keeps to itself: where each key and value stands, the
-// order of keys, and numbers exactly as they were written.
+// [Reference] prints. The text itself, with the places of its keys and values, is read by package source.
 //
-// Formulas stay text here. A [Formula] carries its place, so that whoever parses it can report an
+// Formulas stay text here; package model makes programs of them. A [Formula] carries its place, so that whoever parses it can report an
 // error at a byte of the formula and have it shown in the file.
 //
 // Whatever is wrong with a file comes back as an [Error], or as [Errors] when several things are:

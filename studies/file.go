@@ -9,7 +9,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
+
+	"github.com/lensir/lensir-study/studies/source"
 )
 
 // maxFileBytes bounds a study and each of its data files.
@@ -91,28 +92,12 @@ func cause(err error) error {
 }
 
 // text is load for text files: UTF-8, without a byte order mark.
-func (f files) text(name string) (*source, *Error) {
+func (f files) text(name string) (*source.File, *Error) {
 	data, err := f.load(name)
 	if err != nil {
 		return nil, err
 	}
-	return newSource(f.display(name), string(data))
-}
-
-func newSource(name, text string) (*source, *Error) {
-	src := &source{name: name, text: strings.TrimPrefix(text, "\ufeff")}
-	for i, r := range src.text {
-		broken := r == 0
-		if r == utf8.RuneError {
-			_, width := utf8.DecodeRuneInString(src.text[i:])
-			broken = width == 1
-		}
-		if broken {
-			return nil, src.place(i, i+1).errorf("", "the file is not UTF-8 text: byte 0x%02x", src.text[i]).
-				hint("save it as UTF-8")
-		}
-	}
-	return src, nil
+	return source.New(f.display(name), string(data))
 }
 
 // beside returns the path of a file that a study names.

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/lensir/lensir-study/studies/source"
 )
 
 //go:embed *.toml data modules
@@ -53,9 +55,9 @@ func isGalleryName(arg string) bool {
 
 func openEmbedded(base, arg string) (*Study, error) {
 	if _, err := fs.Stat(gallery, base); err != nil {
-		e := (&Error{File: arg, Message: "no study of this name is built in"}).hint("lensir-study list shows them; a file needs its path, such as ./%s.toml", arg)
-		if near := nearest(arg, Gallery()); near != "" {
-			e = e.hint("did you mean %q?", near)
+		e := (&Error{File: arg, Message: "no study of this name is built in"}).WithHint("lensir-study list shows them; a file needs its path, such as ./%s.toml", arg)
+		if near := source.Nearest(arg, Gallery()); near != "" {
+			e = e.WithHint("did you mean %q?", near)
 		}
 		return nil, e
 	}

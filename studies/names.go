@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lensir/lensir-study/graph/formula"
+	"github.com/lensir/lensir-study/studies/source"
 )
 
 // namePattern is what names look like.
@@ -20,27 +21,27 @@ var kept = []string{"solution"}
 // nameSpace holds the names of a study: all sections share it.
 type nameSpace struct {
 	places map[string]Place
-	errorList
+	source.ErrorList
 }
 
 // declare adds the name of a key.
-func (s *nameSpace) declare(src *source, n *node) {
-	at := Place{src, n.keyAt}
-	key := strings.Join(n.path(), ".")
-	switch first, twice := s.places[n.name]; {
-	case !namePattern.MatchString(n.name):
-		s.add(at.errorf(key, "%q is not a name", n.name).
-			hint("a name has Latin or Greek letters, digits and _, and does not begin with a digit"))
-	case slices.Contains(columns, n.name):
-		s.add(at.errorf(key, "the name %q is taken: result tables have a column of that name", n.name).hint("choose another name"))
-	case slices.ContainsFunc(formula.Functions(), func(f formula.FunctionDoc) bool { return f.Name == n.name }):
-		s.add(at.errorf(key, "the name %q is taken: formulas have a function of that name", n.name).hint("choose another name"))
-	case formula.Reserved(n.name) || slices.Contains(kept, n.name):
-		s.add(at.errorf(key, "the name %q is taken: it is a word of the formula language", n.name).hint("choose another name"))
+func (s *nameSpace) declare(src *source.File, n *source.Node) {
+	at := src.At(n.KeyAt)
+	key := strings.Join(n.Path(), ".")
+	switch first, twice := s.places[n.Name]; {
+	case !namePattern.MatchString(n.Name):
+		s.Add(at.Errorf(key, "%q is not a name", n.Name).
+			WithHint("a name has Latin or Greek letters, digits and _, and does not begin with a digit"))
+	case slices.Contains(columns, n.Name):
+		s.Add(at.Errorf(key, "the name %q is taken: result tables have a column of that name", n.Name).WithHint("choose another name"))
+	case slices.ContainsFunc(formula.Functions(), func(f formula.FunctionDoc) bool { return f.Name == n.Name }):
+		s.Add(at.Errorf(key, "the name %q is taken: formulas have a function of that name", n.Name).WithHint("choose another name"))
+	case formula.Reserved(n.Name) || slices.Contains(kept, n.Name):
+		s.Add(at.Errorf(key, "the name %q is taken: it is a word of the formula language", n.Name).WithHint("choose another name"))
 	case twice:
-		s.add(at.errorf(key, "the name %q is defined twice", n.name).
-			hint("the first is on line %d; all sections share one space of names", first.Line()))
+		s.Add(at.Errorf(key, "the name %q is defined twice", n.Name).
+			WithHint("the first is on line %d; all sections share one space of names", first.Line()))
 	default:
-		s.places[n.name] = at
+		s.places[n.Name] = at
 	}
 }

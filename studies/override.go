@@ -3,6 +3,8 @@ package studies
 import (
 	"slices"
 	"strings"
+
+	"github.com/lensir/lensir-study/studies/source"
 )
 
 // Apply returns the study with settings of the form key=value put in place, in order; the value is
@@ -25,17 +27,17 @@ func Apply(s *Study, settings []string) (*Study, error) {
 // would mean in the file.
 func (s *Study) apply(setting string) (*Study, error) {
 	fail := func(format string, args ...any) *Error {
-		return Place{}.errorf("", "--set "+strings.ReplaceAll(setting, "%", "%%")+": "+format, args...)
+		return Place{}.Errorf("", "--set "+strings.ReplaceAll(setting, "%", "%%")+": "+format, args...)
 	}
 	key, value, ok := strings.Cut(setting, "=")
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 	path := strings.Split(key, ".")
 	if !ok || slices.Contains(path, "") || strings.ContainsAny(key, "\"'\\ \t\r\n") {
-		return nil, fail("not of the form key=value").hint("for example --set q=0.5 or --set implicit.tolerance=1e-8")
+		return nil, fail("not of the form key=value").WithHint("for example --set q=0.5 or --set implicit.tolerance=1e-8")
 	}
-	alone, err := parseTOML(&source{name: "--set", text: "value = " + value + "\n"})
-	if err != nil || len(alone.items) != 1 || strings.ContainsRune(value, '#') && alone.items[0].at.end < len("value = "+value) {
-		return nil, fail("%q is not a value", value).hint(`write it as in a study file: 0.5, [1, 2], '"a formula in quotes"'`)
+	alone, err := source.Parse(&source.File{Name: "--set", Text: "value = " + value + "\n"})
+	if err != nil || len(alone.Items) != 1 || strings.ContainsRune(value, '#') && alone.Items[0].At.End < len("value = "+value) {
+		return nil, fail("%q is not a value", value).WithHint(`write it as in a study file: 0.5, [1, 2], '"a formula in quotes"'`)
 	}
 	if len(path) == 1 && rules.keys[key] == nil {
 		if path = s.home(key); path == nil {
@@ -44,10 +46,10 @@ func (s *Study) apply(setting string) (*Study, error) {
 			for _, q := range slices.Concat(s.Constants, s.Parameters) {
 				names = append(names, q.Name)
 			}
-			if near := nearest(key, names); near != "" {
-				return nil, e.hint("did you mean %q?", near)
+			if near := source.Nearest(key, names); near != "" {
+				return nil, e.WithHint("did you mean %q?", near)
 			}
-			return nil, e.hint("constants and parameters are: %s", strings.Join(names, ", "))
+			return nil, e.WithHint("constants and parameters are: %s", strings.Join(names, ", "))
 		}
 	}
 	if name := path[len(path)-1]; len(path) == 2 && (path[0] == "constants" || path[0] == "parameters") &&
@@ -56,11 +58,11 @@ func (s *Study) apply(setting string) (*Study, error) {
 		if s.Sweep.Zip {
 			way = "zip"
 		}
-		return nil, fail("%q is swept", name).hint("--set 'sweep.%s.%s=[%s]' sets the values of the sweep", way, name, value)
+		return nil, fail("%q is swept", name).WithHint("--set 'sweep.%s.%s=[%s]' sets the values of the sweep", way, name, value)
 	}
 	settings := append(slices.Clone(s.settings), setting)
-	src := &source{name: s.File + " with --set " + strings.Join(settings, " --set "), text: s.edit(path, value)}
-	tree, err := parseTOML(src)
+	src := &source.File{Name: s.File + " with --set " + strings.Join(settings, " --set "), Text: s.edit(path, value)}
+	tree, err := source.Parse(src)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +77,7 @@ func (s *Study) apply(setting string) (*Study, error) {
 // home returns the path of a constant or a parameter.
 func (s *Study) home(name string) []string {
 	for _, section := range []string{"constants", "parameters"} {
-		if s.tree.child(section, name) != nil {
+		if s.tree.Child(section, name) != nil {
 			return []string{section, name}
 		}
 	}
@@ -85,35 +87,24 @@ func (s *Study) home(name string) []string {
 // edit returns the study's text with a value at a path: in place of the old one, or as a new line.
 func (s *Study) edit(path []string, value string) string {
 	insert := func(at int, text string) string { return s.Text[:at] + text + s.Text[at:] }
-	if n := s.tree.child(path...); n != nil && (n.kind != tableNode || s.Text[n.at.start] == '{') {
-		return s.Text[:n.at.start] + value + s.Text[n.at.end:]
+	if n := s.tree.Child(path...); n != nil && (n.Kind != source.Table || s.Text[n.At.Start] == '{') {
+		return s.Text[:n.At.Start] + value + s.Text[n.At.End:]
 	}
 	last := len(path) - 1
-	line := keyText(path[last:]) + " = " + value
-	switch parent := s.tree.child(path[:last]...); {
+	line := source.KeyText(path[last:]) + " = " + value
+	switch parent := s.tree.Child(path[:last]...); {
 	case parent == nil:
-		return s.Text + "\n[" + keyText(path[:last]) + "]\n" + line + "\n"
-	case parent == s.tree || s.Text[parent.at.start] != '[' && s.Text[parent.at.start] != '{':
-		return insert(0, keyText(path)+" = "+value+"\n") // made by dotted keys
-	case s.Text[parent.at.start] == '{' && len(parent.items) == 0:
-		return insert(parent.at.start+1, " "+line+" ")
-	case s.Text[parent.at.start] == '{':
-		return insert(parent.at.start+1, " "+line+",")
+		return s.Text + "\n[" + source.KeyText(path[:last]) + "]\n" + line + "\n"
+	case parent == s.tree || s.Text[parent.At.Start] != '[' && s.Text[parent.At.Start] != '{':
+		return insert(0, source.KeyText(path)+" = "+value+"\n") // made by dotted keys
+	case s.Text[parent.At.Start] == '{' && len(parent.Items) == 0:
+		return insert(parent.At.Start+1, " "+line+" ")
+	case s.Text[parent.At.Start] == '{':
+		return insert(parent.At.Start+1, " "+line+",")
 	default: // a header: on the line below it
-		if i := strings.IndexByte(s.Text[parent.at.end:], '\n'); i >= 0 {
-			return insert(parent.at.end+i+1, line+"\n")
+		if i := strings.IndexByte(s.Text[parent.At.End:], '\n'); i >= 0 {
+			return insert(parent.At.End+i+1, line+"\n")
 		}
 		return s.Text + "\n" + line + "\n"
 	}
-}
-
-// keyText writes a dotted key, in quotes where TOML needs them.
-func keyText(path []string) string {
-	parts := slices.Clone(path)
-	for i, part := range parts {
-		if strings.ContainsFunc(part, func(r rune) bool { return r > 0x7f || !isBareKey(byte(r)) }) {
-			parts[i] = `"` + part + `"`
-		}
-	}
-	return strings.Join(parts, ".")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lensir/lensir-study/graph/module"
+	"github.com/lensir/lensir-study/studies/source"
 )
 
 // ProgramSettings are what a study of kind program states: a program, and what is wanted of it.
@@ -21,8 +22,8 @@ type ProgramSettings struct {
 	Jet        []string    // the directions v₁ … v_n, by name
 	Order      int         // of Taylor arithmetic
 
-	module    Formula // the path, as it was written
-	resultsAt Place
+	ModulePath   Formula // the path, as it was written
+	ResultsPlace Place   // of Results
 }
 
 // Seed is the cotangent of an output: an array, or a formula that may depend on the inputs.
@@ -48,21 +49,21 @@ const maxJet, maxTaylor = 8, 100
 
 // program reads [program].
 func (d *decoder) program() error {
-	section := d.tree.child("program")
+	section := d.tree.Child("program")
 	p := &ProgramSettings{Dimensions: module.Valuation{}, Outputs: d.definitions("program", "outputs"), Order: int(d.setting("program", "order").(float64))}
 	d.Program = p
-	path := section.child("module")
-	switch outputs := section.child("outputs"); {
+	path := section.Child("module")
+	switch outputs := section.Child("outputs"); {
 	case path == nil && outputs == nil:
 		return d.keyErrorf(section, "[program] has neither a module nor outputs").
-			hint("for example module = %s, or\n[program.outputs]\ny = \"sin(x) * x\"", rules.at("program", "module").example)
+			WithHint("for example module = %s, or\n[program.outputs]\ny = \"sin(x) * x\"", rules.at("program", "module").example)
 	case path != nil && outputs != nil:
-		return d.keyErrorf(outputs, "[program] has both a module and outputs").hint("a module has outputs of its own")
-	case outputs != nil && len(outputs.items) == 0:
-		return d.keyErrorf(outputs, "the section [program.outputs] is empty").hint("for example y = \"sin(x) * x\"")
+		return d.keyErrorf(outputs, "[program] has both a module and outputs").WithHint("a module has outputs of its own")
+	case outputs != nil && len(outputs.Items) == 0:
+		return d.keyErrorf(outputs, "the section [program.outputs] is empty").WithHint("for example y = \"sin(x) * x\"")
 	}
-	if n := section.child("order"); n != nil && n.count() > maxTaylor {
-		return d.errorf(n, "%s is at most %d, found %d", label(n), maxTaylor, n.count())
+	if n := section.Child("order"); n != nil && n.Count() > maxTaylor {
+		return d.errorf(n, "%s is at most %d, found %d", label(n), maxTaylor, n.Count())
 	}
 	if path != nil {
 		if err := d.module(path); err != nil {
@@ -70,18 +71,18 @@ func (d *decoder) program() error {
 		}
 	}
 	for _, n := range d.entries("program", "dimensions") {
-		size := n.count()
-		if size < 1 || size > maxEntries {
-			return d.errorf(n, "the dimension %s is from 1 to %d, found %d", n.name, maxEntries, size)
+		size := n.Count()
+		if size < 1 || size > MaxEntries {
+			return d.errorf(n, "the dimension %s is from 1 to %d, found %d", n.Name, MaxEntries, size)
 		}
-		p.Dimensions[n.name] = int(size)
+		p.Dimensions[n.Name] = int(size)
 	}
-	if n := section.child("dimensions"); n != nil && p.Module == nil {
-		return d.keyErrorf(n, "dimensions are of a module").hint("formulas have the shapes of their inputs")
+	if n := section.Child("dimensions"); n != nil && p.Module == nil {
+		return d.keyErrorf(n, "dimensions are of a module").WithHint("formulas have the shapes of their inputs")
 	}
-	p.resultsAt = Place{d.src, section.child("results").at}
-	for _, n := range section.child("results").items {
-		p.Results = append(p.Results, n.value.(string))
+	p.ResultsPlace = d.src.At(section.Child("results").At)
+	for _, n := range section.Child("results").Items {
+		p.Results = append(p.Results, n.Value.(string))
 	}
 	if err := d.seedsAndDirections(); err != nil {
 		return err
@@ -90,8 +91,8 @@ func (d *decoder) program() error {
 }
 
 // module reads the file of a module.
-func (d *decoder) module(n *node) error {
-	text, _ := n.text()
+func (d *decoder) module(n *source.Node) error {
+	text, _ := n.Text()
 	name, err := d.relative(d.path, n, text, "modules/tied_residual.json")
 	if err != nil {
 		return err
@@ -108,7 +109,7 @@ func (d *decoder) module(n *node) error {
 		}
 		return d.errorf(n, "%s: %s", d.files.display(name), bad)
 	}
-	d.Program.Module, d.Program.module = m, d.formula(n)
+	d.Program.Module, d.Program.ModulePath = m, d.formula(n)
 	return nil
 }
 
@@ -116,8 +117,8 @@ func (d *decoder) module(n *node) error {
 func (d *decoder) seedsAndDirections() error {
 	p := d.Program
 	for _, n := range d.entries("program", "seeds") {
-		s := Seed{Output: n.name, Place: d.keyPlace(n)}
-		if _, isText := n.text(); isText {
+		s := Seed{Output: n.Name, Place: d.keyPlace(n)}
+		if _, isText := n.Text(); isText {
 			s.Formula = d.formula(n)
 		} else {
 			var err *Error
@@ -128,31 +129,31 @@ func (d *decoder) seedsAndDirections() error {
 		p.Seeds = append(p.Seeds, s)
 	}
 	for _, n := range d.entries("program", "directions") {
-		v := Direction{Name: n.name, Place: d.keyPlace(n)}
-		if len(n.items) == 0 {
-			return d.keyErrorf(n, "the direction %s moves nothing", n.name).hint("for example %s = { x = 1 }", n.name)
+		v := Direction{Name: n.Name, Place: d.keyPlace(n)}
+		if len(n.Items) == 0 {
+			return d.keyErrorf(n, "the direction %s moves nothing", n.Name).WithHint("for example %s = { x = 1 }", n.Name)
 		}
-		for _, t := range n.items {
-			i := slices.IndexFunc(d.Parameters, func(q Quantity) bool { return q.Name == t.name })
+		for _, t := range n.Items {
+			i := slices.IndexFunc(d.Parameters, func(q Quantity) bool { return q.Name == t.Name })
 			if i < 0 {
-				e := d.keyErrorf(t, "the direction %s moves %q, which is no parameter", n.name, t.name)
+				e := d.keyErrorf(t, "the direction %s moves %q, which is no parameter", n.Name, t.Name)
 				var names []string
 				for _, q := range d.Parameters {
 					names = append(names, q.Name)
 				}
-				if near := nearest(t.name, names); near != "" {
-					return e.hint("did you mean %q?", near)
+				if near := source.Nearest(t.Name, names); near != "" {
+					return e.WithHint("did you mean %q?", near)
 				}
-				return e.hint("parameters are: %s", strings.Join(names, ", "))
+				return e.WithHint("parameters are: %s", strings.Join(names, ", "))
 			}
 			a, err := d.array(t)
 			if err != nil {
 				return err
 			}
 			if want := d.Parameters[i].Value.Shape; !slices.Equal(a.Shape, want) {
-				return d.errorf(t, "the direction of %s has shape %v, want %v as the parameter has", t.name, a.Shape, want)
+				return d.errorf(t, "the direction of %s has shape %v, want %v as the parameter has", t.Name, a.Shape, want)
 			}
-			v.Tangents = append(v.Tangents, Quantity{t.name, a, d.keyPlace(t)})
+			v.Tangents = append(v.Tangents, Quantity{t.Name, a, d.keyPlace(t)})
 		}
 		p.Directions = append(p.Directions, v)
 	}
@@ -160,40 +161,40 @@ func (d *decoder) seedsAndDirections() error {
 }
 
 // jet reads v₁ … v_n, and holds what is wanted against what is given.
-func (d *decoder) jet(section *node) error {
+func (d *decoder) jet(section *source.Node) error {
 	p := d.Program
 	var names []string
 	for _, v := range p.Directions {
 		names = append(names, v.Name)
 	}
-	if n := section.child("jet"); n != nil {
-		items := n.items
-		if n.kind != arrayNode {
-			items = []*node{n}
+	if n := section.Child("jet"); n != nil {
+		items := n.Items
+		if n.Kind != source.List {
+			items = []*source.Node{n}
 		}
 		for _, item := range items {
-			name, _ := item.text()
+			name, _ := item.Text()
 			if !slices.Contains(names, name) {
 				e := d.errorf(item, "there is no direction %q", name)
-				if near := nearest(name, names); near != "" {
-					return e.hint("did you mean %q?", near)
+				if near := source.Nearest(name, names); near != "" {
+					return e.WithHint("did you mean %q?", near)
 				}
-				return e.hint("[program.directions] names them")
+				return e.WithHint("[program.directions] names them")
 			}
 			p.Jet = append(p.Jet, name)
 		}
 		if len(p.Jet) > maxJet {
-			return d.errorf(n, "the jet has order %d; the most is %d", len(p.Jet), maxJet).hint("taylor goes further in one direction")
+			return d.errorf(n, "the jet has order %d; the most is %d", len(p.Jet), maxJet).WithHint("taylor goes further in one direction")
 		}
 	}
-	for _, n := range section.child("results").items {
-		switch what := n.value.(string); {
+	for _, n := range section.Child("results").Items {
+		switch what := n.Value.(string); {
 		case slices.Contains([]string{"jvp", "hvp", "taylor"}, what) && len(names) == 0:
-			return d.errorf(n, "%s wants a direction, and there is none", what).hint("for example\n[program.directions]\nv = { x = 1 }")
+			return d.errorf(n, "%s wants a direction, and there is none", what).WithHint("for example\n[program.directions]\nv = { x = 1 }")
 		case what == "jet" && len(p.Jet) == 0:
-			return d.errorf(n, "jet wants directions, and there is no key jet").hint("for example jet = [\"v\", \"v\"] for the second derivative in the direction v")
+			return d.errorf(n, "jet wants directions, and there is no key jet").WithHint("for example jet = [\"v\", \"v\"] for the second derivative in the direction v")
 		case len(d.Parameters) == 0 && !slices.Contains([]string{"value", "cost"}, what):
-			return d.errorf(n, "%s wants something to differentiate by, and there is no parameter", what).hint("the inputs that stand in [parameters] are differentiated")
+			return d.errorf(n, "%s wants something to differentiate by, and there is no parameter", what).WithHint("the inputs that stand in [parameters] are differentiated")
 		}
 	}
 	return nil

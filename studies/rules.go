@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/lensir/lensir-study/studies/source"
 )
 
 // rule is a row in its place in the tree of keys.
@@ -72,58 +74,58 @@ func (r *rule) takes(kind Kind) bool { return len(r.kinds) == 0 || slices.Contai
 
 // checker holds a tree against the schema.
 type checker struct {
-	src  *source
+	src  *source.File
 	kind Kind
-	errorList
+	source.ErrorList
 }
 
-func (c *checker) errorf(n *node, at span, format string, args ...any) *Error {
-	e := Place{c.src, at}.errorf(strings.Join(n.path(), "."), format, args...)
-	c.add(e)
+func (c *checker) errorf(n *source.Node, at source.Span, format string, args ...any) *Error {
+	e := c.src.At(at).Errorf(strings.Join(n.Path(), "."), format, args...)
+	c.Add(e)
 	return e
 }
 
 // check walks a table and its rule together: afterwards every value has its type and every table
 // its required keys, so that decoding need not look again.
-func (c *checker) check(n *node, r *rule) {
-	for _, k := range n.items {
-		if c.full() {
+func (c *checker) check(n *source.Node, r *rule) {
+	for _, k := range n.Items {
+		if c.Full() {
 			return
 		}
-		known, ok := r.keys[k.name]
-		if !ok || strings.HasPrefix(k.name, "(") {
+		known, ok := r.keys[k.Name]
+		if !ok || strings.HasPrefix(k.Name, "(") {
 			known = r.any
 		}
 		switch {
 		case known == nil:
 			c.unknown(n, k, r)
 		case !known.takes(c.kind):
-			c.errorf(k, k.keyAt, "%s is not for kind = %q", label(k), c.kind).
-				hint("it belongs to kind = %s; this kind takes %s", known.kindNames(`"`), strings.Join(c.known(r), ", "))
+			c.errorf(k, k.KeyAt, "%s is not for kind = %q", label(k), c.kind).
+				WithHint("it belongs to kind = %s; this kind takes %s", known.kindNames(`"`), strings.Join(c.known(r), ", "))
 		default:
 			c.value(k, known)
 		}
 	}
 	for _, name := range r.names {
-		if known := r.keys[name]; known.required && known.takes(c.kind) && n.child(name) == nil && !misspelt(n, r, name) {
+		if known := r.keys[name]; known.required && known.takes(c.kind) && n.Child(name) == nil && !misspelt(n, r, name) {
 			c.missing(n, name, known)
 		}
 	}
 }
 
 // misspelt reports whether an unknown key of a table was meant to be name: the error about it is enough.
-func misspelt(n *node, r *rule, name string) bool {
-	return r.any == nil && slices.ContainsFunc(n.items, func(k *node) bool {
-		return r.keys[k.name] == nil && nearest(k.name, []string{name}) != ""
+func misspelt(n *source.Node, r *rule, name string) bool {
+	return r.any == nil && slices.ContainsFunc(n.Items, func(k *source.Node) bool {
+		return r.keys[k.Name] == nil && source.Nearest(k.Name, []string{name}) != ""
 	})
 }
 
 // missing reports a required key that is not there: at its table, or at the file.
-func (c *checker) missing(n *node, name string, r *rule) {
+func (c *checker) missing(n *source.Node, name string, r *rule) {
 	example := fmt.Sprintf("for example %s = %s", name, r.example)
 	switch {
-	case n.parent == nil && r.want == wantTable:
-		e := &Error{File: c.src.name, Key: name, Message: fmt.Sprintf("the section [%s] is missing", name)}
+	case n.Parent == nil && r.want == wantTable:
+		e := &Error{File: c.src.Name, Key: name, Message: fmt.Sprintf("the section [%s] is missing", name)}
 		switch first := slices.IndexFunc(r.names, func(key string) bool { return r.keys[key].required }); {
 		case r.any == nil && first >= 0:
 			key := r.names[first]
@@ -131,11 +133,11 @@ func (c *checker) missing(n *node, name string, r *rule) {
 		case r.any != nil:
 			example = fmt.Sprintf("for example\n[%s]\n%s = %s", name, exampleName(r.any.path), r.any.example)
 		}
-		c.add(e.hint("%s", example))
-	case n.parent == nil:
-		c.add((&Error{File: c.src.name, Key: name, Message: fmt.Sprintf("%q is missing", name)}).hint("%s", example))
+		c.Add(e.WithHint("%s", example))
+	case n.Parent == nil:
+		c.Add((&Error{File: c.src.Name, Key: name, Message: fmt.Sprintf("%q is missing", name)}).WithHint("%s", example))
 	default:
-		c.errorf(n, n.keyAt, "%s has no %q", label(n), name).hint("%s", example)
+		c.errorf(n, n.KeyAt, "%s has no %q", label(n), name).WithHint("%s", example)
 	}
 }
 
@@ -150,26 +152,26 @@ func exampleName(path string) string {
 	return "J"
 }
 
-func (c *checker) unknown(n, k *node, r *rule) {
+func (c *checker) unknown(n, k *source.Node, r *rule) {
 	what := "key"
-	if n.parent == nil && k.kind == tableNode {
+	if n.Parent == nil && k.Kind == source.Table {
 		what = "section"
 	}
-	message := fmt.Sprintf("unknown %s %q", what, k.name)
-	if n.parent != nil {
+	message := fmt.Sprintf("unknown %s %q", what, k.Name)
+	if n.Parent != nil {
 		message += " in " + label(n)
 	}
-	e := c.errorf(k, k.keyAt, "%s", message)
+	e := c.errorf(k, k.KeyAt, "%s", message)
 	names := c.known(r)
-	switch near := nearest(k.name, names); {
-	case strings.EqualFold(near, k.name):
-		e.hint("write it as %q: upper and lower case differ", near)
+	switch near := source.Nearest(k.Name, names); {
+	case strings.EqualFold(near, k.Name):
+		e.WithHint("write it as %q: upper and lower case differ", near)
 	case near != "":
-		e.hint("did you mean %q?", near)
-	case c.home(k.name) != "":
-		e.hint("%q belongs in [%s]", k.name, c.home(k.name))
+		e.WithHint("did you mean %q?", near)
+	case c.home(k.Name) != "":
+		e.WithHint("%q belongs in [%s]", k.Name, c.home(k.Name))
 	default:
-		e.hint("known here: %s", strings.Join(names, ", "))
+		e.WithHint("known here: %s", strings.Join(names, ", "))
 	}
 }
 
@@ -195,13 +197,13 @@ func (c *checker) home(name string) string {
 }
 
 // label names a node as a reader finds it: "[implicit] tolerance", "[implicit]", "title".
-func label(n *node) string {
-	path := n.path()
+func label(n *source.Node) string {
+	path := n.Path()
 	section := 1
 	if path[0] == "sweep" && len(path) > 1 {
 		section = 2
 	}
-	if n.kind != tableNode && len(path) <= section {
+	if n.Kind != source.Table && len(path) <= section {
 		return strings.Join(path, ".")
 	}
 	text := "[" + strings.Join(path[:section], ".") + "]"
@@ -211,13 +213,13 @@ func label(n *node) string {
 	return text
 }
 
-func (c *checker) value(n *node, r *rule) {
+func (c *checker) value(n *source.Node, r *rule) {
 	if r.want == wantObjective && c.kind != Chain {
 		plain := *r.row
 		plain.want = wantFormula
 		r = &rule{row: &plain}
 	}
-	if n.kind == tableNode {
+	if n.Kind == source.Table {
 		if form, ok := forms[r.want]; ok {
 			c.check(n, rules.keys[form])
 			return
@@ -227,17 +229,17 @@ func (c *checker) value(n *node, r *rule) {
 			return
 		}
 	}
-	if f, ok := n.value.(float64); ok {
+	if f, ok := n.Value.(float64); ok {
 		if text := numberText(c.src, n); math.IsNaN(f) || math.IsInf(f, 0) {
-			c.errorf(n, n.at, "%s is %s, which is not a finite number", label(n), text)
+			c.errorf(n, n.At, "%s is %s, which is not a finite number", label(n), text)
 			return
 		} else if _, err := parseDecimal(text); err != nil {
-			c.errorf(n, n.at, "%s", err)
+			c.errorf(n, n.At, "%s", err)
 			return
 		}
 	}
 	if bad, why := c.misfit(n, r); bad != nil {
-		e := c.errorf(n, bad.at, "%s wants %s, found %s", label(n), describeWant(r), why)
+		e := c.errorf(n, bad.At, "%s wants %s, found %s", label(n), describeWant(r), why)
 		c.misfitHint(e, bad, r)
 	}
 }
@@ -260,46 +262,46 @@ func describeWant(r *rule) string {
 }
 
 // misfit returns the part of a value that does not have the type of its rule, and what it is.
-func (c *checker) misfit(n *node, r *rule) (bad *node, why string) {
-	all := func(n *node, ok func(*node) bool) (*node, string) {
-		for _, item := range n.items {
+func (c *checker) misfit(n *source.Node, r *rule) (bad *source.Node, why string) {
+	all := func(n *source.Node, ok func(*source.Node) bool) (*source.Node, string) {
+		for _, item := range n.Items {
 			if !ok(item) {
 				return item, "an entry that is " + found(item)
 			}
 		}
 		return nil, ""
 	}
-	list := n.kind == arrayNode
+	list := n.Kind == source.List
 	ok := false
 	switch r.want {
 	case wantText:
-		_, ok = n.value.(string)
+		_, ok = n.Value.(string)
 	case wantChoice:
-		if s, isText := n.value.(string); isText {
+		if s, isText := n.Value.(string); isText {
 			if !slices.Contains(r.choices, s) {
 				return n, fmt.Sprintf("%q", s)
 			}
 			ok = true
 		}
 	case wantWords:
-		if list && len(n.items) > 0 {
-			for i, item := range n.items {
-				s, isText := item.value.(string)
+		if list && len(n.Items) > 0 {
+			for i, item := range n.Items {
+				s, isText := item.Value.(string)
 				if !isText || !slices.Contains(r.choices, s) {
 					return item, "an entry that is " + found(item)
 				}
-				if slices.ContainsFunc(n.items[:i], func(other *node) bool { return other.value == item.value }) {
+				if slices.ContainsFunc(n.Items[:i], func(other *source.Node) bool { return other.Value == item.Value }) {
 					return item, fmt.Sprintf("%q twice", s)
 				}
 			}
 			ok = true
 		}
 	case wantSize:
-		if s, isText := n.value.(string); isText {
+		if s, isText := n.Value.(string); isText {
 			_, ok = parseSize(s)
 		}
 	case wantFormula, wantDefinition, wantObjective:
-		s, isText := n.value.(string)
+		s, isText := n.Value.(string)
 		if isText && strings.TrimSpace(s) == "" {
 			return n, "nothing between the quotes"
 		}
@@ -307,7 +309,7 @@ func (c *checker) misfit(n *node, r *rule) (bad *node, why string) {
 	case wantNumber:
 		ok = isNumber(n)
 	case wantPositive:
-		ok = isNumber(n) && n.number() > 0
+		ok = isNumber(n) && n.Number() > 0
 	case wantCount:
 		ok = isCount(n)
 		if list {
@@ -319,17 +321,17 @@ func (c *checker) misfit(n *node, r *rule) (bad *node, why string) {
 		}
 		ok = isCount(n)
 	case wantRange:
-		if list && len(n.items) == 3 && isNumber(n.items[0]) && isNumber(n.items[1]) {
-			return all(&node{items: n.items[2:]}, isCount)
+		if list && len(n.Items) == 3 && isNumber(n.Items[0]) && isNumber(n.Items[1]) {
+			return all(&source.Node{Items: n.Items[2:]}, isCount)
 		}
 	case wantPair:
-		ok = list && len(n.items) == 2 && isNumber(n.items[0]) && isNumber(n.items[1])
+		ok = list && len(n.Items) == 2 && isNumber(n.Items[0]) && isNumber(n.Items[1])
 	case wantRows:
-		if list && len(n.items) == 2 {
+		if list && len(n.Items) == 2 {
 			if bad, why := all(n, isCount); bad != nil {
 				return bad, why
 			}
-			if n.items[0].count() >= n.items[1].count() {
+			if n.Items[0].Count() >= n.Items[1].Count() {
 				return n, "a first that is not below the end"
 			}
 			ok = true
@@ -337,7 +339,7 @@ func (c *checker) misfit(n *node, r *rule) (bad *node, why string) {
 	case wantArray:
 		ok = list || isNumber(n) // entries are looked at one by one when the array is read
 	case wantSeed:
-		s, isText := n.value.(string)
+		s, isText := n.Value.(string)
 		if isText && strings.TrimSpace(s) == "" {
 			return n, "nothing between the quotes"
 		}
@@ -345,13 +347,13 @@ func (c *checker) misfit(n *node, r *rule) (bad *node, why string) {
 	case wantList:
 		ok = list
 	case wantColumns, wantNames:
-		isText := func(n *node) bool { _, ok := n.value.(string); return ok }
-		if list && len(n.items) > 0 {
+		isText := func(n *source.Node) bool { _, ok := n.Value.(string); return ok }
+		if list && len(n.Items) > 0 {
 			return all(n, isText)
 		}
 		ok = isText(n)
 	case wantScale:
-		ok = n.value == "standard"
+		ok = n.Value == "standard"
 	}
 	if ok {
 		return nil, ""
@@ -360,8 +362,8 @@ func (c *checker) misfit(n *node, r *rule) (bad *node, why string) {
 }
 
 // found describes a value for "wants …, found …".
-func found(n *node) string {
-	switch v := n.value.(type) {
+func found(n *source.Node) string {
+	switch v := n.Value.(type) {
 	case int64:
 		return fmt.Sprint(v)
 	case float64:
@@ -371,41 +373,41 @@ func found(n *node) string {
 			return fmt.Sprintf("the string %q", v)
 		}
 	}
-	if n.kind == arrayNode {
-		return fmt.Sprintf("a list of %d", len(n.items))
+	if n.Kind == source.List {
+		return fmt.Sprintf("a list of %d", len(n.Items))
 	}
-	return n.describe()
+	return n.Describe()
 }
 
-func (c *checker) misfitHint(e *Error, bad *node, r *rule) {
-	switch s, isText := bad.value.(string); {
+func (c *checker) misfitHint(e *Error, bad *source.Node, r *rule) {
+	switch s, isText := bad.Value.(string); {
 	case (r.want == wantChoice || r.want == wantWords) && isText:
-		if near := nearest(s, r.choices); near != "" && near != s {
-			e.hint("did you mean %q?", near)
+		if near := source.Nearest(s, r.choices); near != "" && near != s {
+			e.WithHint("did you mean %q?", near)
 		}
 	case r.want == wantChoice && isNumber(bad):
-		e.hint("put it in quotes")
-	case (r.want == wantFormula || r.want == wantDefinition) && bad.kind == arrayNode:
-		e.hint("put the list in quotes: it is part of a formula")
-	case r.want == wantFormula && bad.kind == tableNode && r.example != "":
-		e.hint("for example %s", r.example)
+		e.WithHint("put it in quotes")
+	case (r.want == wantFormula || r.want == wantDefinition) && bad.Kind == source.List:
+		e.WithHint("put the list in quotes: it is part of a formula")
+	case r.want == wantFormula && bad.Kind == source.Table && r.example != "":
+		e.WithHint("for example %s", r.example)
 	case r.want == wantArray && isText:
-		e.hint("formulas belong in [define]; data from a file in [data]")
+		e.WithHint("formulas belong in [define]; data from a file in [data]")
 	case r.want == wantTable && r.example != "":
-		e.hint("for example %s", r.example)
+		e.WithHint("for example %s", r.example)
 	}
 }
 
-func isNumber(n *node) bool {
-	switch n.value.(type) {
+func isNumber(n *source.Node) bool {
+	switch n.Value.(type) {
 	case int64, float64:
 		return true
 	}
 	return false
 }
 
-func isCount(n *node) bool {
-	switch v := n.value.(type) {
+func isCount(n *source.Node) bool {
+	switch v := n.Value.(type) {
 	case int64:
 		return v >= 0
 	case float64:
@@ -414,20 +416,5 @@ func isCount(n *node) bool {
 	return false
 }
 
-// number and count read a value whose type has been checked.
-func (n *node) number() float64 {
-	if v, ok := n.value.(int64); ok {
-		return float64(v)
-	}
-	return n.value.(float64)
-}
-
-func (n *node) count() int64 {
-	if v, ok := n.value.(int64); ok {
-		return v
-	}
-	return int64(n.value.(float64))
-}
-
 // numberText is a number as it was written.
-func numberText(src *source, n *node) string { return src.text[n.at.start:n.at.end] }
+func numberText(src *source.File, n *source.Node) string { return src.Text[n.At.Start:n.At.End] }

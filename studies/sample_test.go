@@ -111,7 +111,7 @@ func TestExtentOfAnAxis(t *testing.T) {
 		{[]float64{0.5, 0.5, 2}, "from 0.5 to 2"},
 		{[]float64{1, math.Pi, 2}, "between 1 and 3.14159"},
 	} {
-		if got := (Axis{Values: c.values}).extent(); got != c.want {
+		if got := (Axis{Values: c.values}).Extent(); got != c.want {
 			t.Errorf("%v: %s, want %s", c.values, got, c.want)
 		}
 	}

@@ -4,6 +4,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/studies/source"
+)
+
+// What is wrong with a study is told as of any text.
+type (
+	Error  = source.Error
+	Errors = source.Errors
+	Place  = source.Place
 )
 
 // Study is a study file as it was read: checked, with arrays made, data loaded and defaults filled
@@ -38,7 +46,7 @@ type Study struct {
 	settings []string // of Apply
 	files    files
 	path     string
-	tree     *node
+	tree     *source.Node
 	digests  map[string]string // of arrays, by name
 }
 
@@ -120,7 +128,7 @@ type Schedule struct {
 	// Repetitions is how often each schedule runs again, to be measured.
 	Repetitions int `json:"repetitions"`
 
-	budgetsAt Place
+	BudgetsPlace Place `json:"-"` // zero without budgets
 }
 
 // Disk is what a two-tier schedule knows of the disk; costs are in steps.
@@ -146,7 +154,7 @@ func (f Formula) At(from, to int) Place {
 		return f.Place
 	}
 	if raw[0] == '"' || raw[0] == '\'' {
-		_, offsets := unquote(raw)
+		_, offsets := source.Unquote(raw)
 		last := len(offsets) - 1
 		from, to = max(0, min(from, last)), max(0, min(to, last))
 		from, to = offsets[from], offsets[to]
@@ -157,13 +165,12 @@ func (f Formula) At(from, to int) Place {
 		_, width := utf8.DecodeRuneInString(raw[to:])
 		to += width
 	}
-	start := f.Place.at.start
-	return Place{f.Place.src, span{start + from, start + to}}
+	return f.Place.Part(from, to)
 }
 
 // Errorf makes an error about the bytes from ≤ i < to of the formula. Hint may be empty.
 func (f Formula) Errorf(from, to int, hint, format string, args ...any) *Error {
-	e := f.At(from, to).errorf(f.Key, format, args...)
+	e := f.At(from, to).Errorf(f.Key, format, args...)
 	e.Hint = hint
 	return e
 }

@@ -15,6 +15,7 @@ import (
 
 	"codeberg.org/sbinet/npyio/npy"
 	"github.com/google/go-cmp/cmp"
+	"github.com/lensir/lensir-study/studies/source"
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 )
@@ -488,7 +489,7 @@ func TestManyErrors(t *testing.T) {
 	}
 	_, err := tryText(text.String())
 	var all Errors
-	if !errors.As(err, &all) || len(all) != maxErrors || all[0].Key != "implicit.unknown0" || all[9].Line != 22 {
+	if !errors.As(err, &all) || len(all) != source.MaxErrors || all[0].Key != "implicit.unknown0" || all[9].Line != 22 {
 		t.Errorf("got %v", err)
 	}
 }
@@ -620,8 +621,8 @@ func TestSchemaDefaults(t *testing.T) {
 			if text == "" || r.want == wantTable && !strings.HasPrefix(text, "{") {
 				continue
 			}
-			src := &source{name: r.path, text: "value = " + text}
-			root, err := parseTOML(src)
+			src := &source.File{Name: r.path, Text: "value = " + text}
+			root, err := source.Parse(src)
 			if err != nil {
 				t.Errorf("%s: %v", r.path, err)
 				continue
@@ -630,8 +631,8 @@ func TestSchemaDefaults(t *testing.T) {
 			if len(r.kinds) > 0 {
 				c.kind = r.kinds[0]
 			}
-			c.value(root.items[0], rules.at(strings.Split(r.path, ".")...))
-			if err := c.err(); err != nil {
+			c.value(root.Items[0], rules.at(strings.Split(r.path, ".")...))
+			if err := c.Err(); err != nil {
 				t.Errorf("%s = %s: %v", r.path, text, err)
 			}
 		}

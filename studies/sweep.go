@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/lensir/lensir-study/results"
+	"github.com/lensir/lensir-study/studies/source"
 )
 
 // Sweep is the values that scalar constants and parameters take in turn. Without a section it has
@@ -26,8 +27,8 @@ type Axis struct {
 	Values []float64
 }
 
-// extent says, for a reader, from where to where the values go, or between which they lie if they come in no order.
-func (a Axis) extent() string {
+// Extent says, for a reader, from where to where the values go, or between which they lie if they come in no order.
+func (a Axis) Extent() string {
 	first, last := a.Values[0], a.Values[len(a.Values)-1]
 	if slices.IsSorted(a.Values) || slices.IsSortedFunc(a.Values, func(x, y float64) int { return cmp.Compare(y, x) }) {
 		return fmt.Sprintf("from %.6g to %.6g", first, last)
@@ -76,33 +77,33 @@ func (d *decoder) sweep() error {
 			}
 		}
 	}
-	var section *node
+	var section *source.Node
 	for _, form := range []string{"grid", "zip", "sample"} {
-		n := d.tree.child("sweep", form)
+		n := d.tree.Child("sweep", form)
 		if n == nil {
 			continue
 		}
 		if section != nil {
-			return d.keyErrorf(n, "a study has one sweep, and this one has %s too", label(section)).hint("keep one of them")
+			return d.keyErrorf(n, "a study has one sweep, and this one has %s too", label(section)).WithHint("keep one of them")
 		}
 		section = n
 	}
-	if section != nil && section.name == "sample" {
+	if section != nil && section.Name == "sample" {
 		return d.sample(section)
 	}
-	d.Sweep.Zip = section != nil && section.name == "zip"
+	d.Sweep.Zip = section != nil && section.Name == "zip"
 	if section == nil {
-		if n := d.tree.child("sweep"); n != nil {
-			return d.keyErrorf(n, "the sweep is empty").hint("for example\n[sweep.grid]\nq = [0.1, 0.5, 0.9]")
+		if n := d.tree.Child("sweep"); n != nil {
+			return d.keyErrorf(n, "the sweep is empty").WithHint("for example\n[sweep.grid]\nq = [0.1, 0.5, 0.9]")
 		}
 		return nil
 	}
-	if len(section.items) == 0 {
-		return d.keyErrorf(section, "the sweep is empty").hint("for example q = [0.1, 0.5, 0.9]")
+	if len(section.Items) == 0 {
+		return d.keyErrorf(section, "the sweep is empty").WithHint("for example q = [0.1, 0.5, 0.9]")
 	}
 	scalars := d.scalars()
-	for _, n := range section.items {
-		if !slices.Contains(scalars, n.name) {
+	for _, n := range section.Items {
+		if !slices.Contains(scalars, n.Name) {
 			return d.notScalar(n, scalars)
 		}
 		values, err := d.list(n)
@@ -110,19 +111,19 @@ func (d *decoder) sweep() error {
 			return err
 		}
 		if len(values) == 0 {
-			return d.errorf(n, "%s is an empty sweep", label(n)).hint("give it a value, or leave it out")
+			return d.errorf(n, "%s is an empty sweep", label(n)).WithHint("give it a value, or leave it out")
 		}
 		if first := d.Sweep.Axes; d.Sweep.Zip && len(first) > 0 && len(first[0].Values) != len(values) {
 			return d.errorf(n, "%s has length %d where %s has length %d", label(n), len(values), first[0].Name, len(first[0].Values)).
-				hint("the lists of [sweep.zip] have one length; [sweep.grid] takes all combinations")
+				WithHint("the lists of [sweep.zip] have one length; [sweep.grid] takes all combinations")
 		}
 		if i, first := repeated(values); !d.Sweep.Zip && i > 0 {
-			return d.errorf(n, "%s has the value %v twice, as [%d] and [%d]", label(n), values[i], first, i).hint("each point of a sweep is computed once")
+			return d.errorf(n, "%s has the value %v twice, as [%d] and [%d]", label(n), values[i], first, i).WithHint("each point of a sweep is computed once")
 		}
 		if !d.Sweep.Zip && d.Sweep.Len() > maxPoints/len(values) {
 			return d.errorf(n, "the sweep has more than %d points", maxPoints)
 		}
-		d.Sweep.Axes = append(d.Sweep.Axes, Axis{n.name, values})
+		d.Sweep.Axes = append(d.Sweep.Axes, Axis{n.Name, values})
 	}
 	if d.Sweep.Zip {
 		points := make([]string, d.Sweep.Len())
@@ -131,7 +132,7 @@ func (d *decoder) sweep() error {
 		}
 		if i, first := repeated(points); i > 0 {
 			return d.keyErrorf(section, "[sweep.zip] has the same values twice, as [%d] and [%d]: %s", first, i, points[i]).
-				hint("each point of a sweep is computed once")
+				WithHint("each point of a sweep is computed once")
 		}
 	}
 	return nil
@@ -161,16 +162,16 @@ func (d *decoder) scalars() (names []string) {
 	return names
 }
 
-func (d *decoder) notScalar(n *node, scalars []string) *Error {
-	if place, known := d.names.places[n.name]; known {
-		return d.keyErrorf(n, "%q cannot be swept: it is not a scalar constant or parameter", n.name).
-			hint("it stands on line %d", place.Line())
+func (d *decoder) notScalar(n *source.Node, scalars []string) *Error {
+	if place, known := d.names.places[n.Name]; known {
+		return d.keyErrorf(n, "%q cannot be swept: it is not a scalar constant or parameter", n.Name).
+			WithHint("it stands on line %d", place.Line())
 	}
-	e := d.keyErrorf(n, "a sweep over the unknown name %q", n.name)
-	if near := nearest(n.name, scalars); near != "" {
-		return e.hint("did you mean %q?", near)
+	e := d.keyErrorf(n, "a sweep over the unknown name %q", n.Name)
+	if near := source.Nearest(n.Name, scalars); near != "" {
+		return e.WithHint("did you mean %q?", near)
 	}
-	return e.hint("scalar constants and parameters are: %s", strings.Join(scalars, ", "))
+	return e.WithHint("scalar constants and parameters are: %s", strings.Join(scalars, ", "))
 }
 
 // Point is one resolved combination of a sweep.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/results"
-	"github.com/lensir/lensir-study/studies"
+	"github.com/lensir/lensir-study/studies/model"
 )
 
 func checkCommand() *cobra.Command {
@@ -55,9 +55,9 @@ The exit code is 5 if a derivative disagrees, and 4 if the study's first point i
 }
 
 // check prints what was inferred, and compares derivatives with differences at the first point of the sweep.
-func check(w io.Writer, m *studies.Model, seed uint64) (code int, err error) {
+func check(w io.Writer, m *model.Model, seed uint64) (code int, err error) {
 	fmt.Fprint(w, m.Signature())
-	solver, err := studies.NewSolver(m, seed)
+	solver, err := model.NewSolver(m, seed)
 	if err != nil {
 		return 0, err
 	}
@@ -78,7 +78,7 @@ func check(w io.Writer, m *studies.Model, seed uint64) (code int, err error) {
 }
 
 // printDifferences prints comparisons and their verdict, and returns the exit code that they have.
-func printDifferences(w io.Writer, list []studies.Difference, expected graph.Status) (code int) {
+func printDifferences(w io.Writer, list []model.Difference, expected graph.Status) (code int) {
 	rows := [][]string{{"of", " derivative", " difference", " error", " step", ""}}
 	var agree, disagree, declared int
 	var apart []string

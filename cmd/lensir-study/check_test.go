@@ -7,36 +7,37 @@ import (
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/studies"
+	"github.com/lensir/lensir-study/studies/model"
 )
 
 // TestDisagreement holds a derivative that differences refute to being shown, and to the exit code 5; also beside a
 // refusal, which alone has the exit code 4, unless it is expected.
 func TestDisagreement(t *testing.T) {
-	right := studies.Difference{What: "G", Derivative: 2, Quotient: 2.0000001, Step: 1e-5, Error: 1e-7, Agrees: true}
-	wrong := studies.Difference{What: "dJ along the exact branch", Derivative: 1, Quotient: 0.5, Step: 1e-4, Error: 0.5}
-	refused := studies.Difference{What: "exact branch", Reason: "NOT_CONVERGED: try another start", Status: graph.NotConverged}
-	apart := studies.Difference{What: "start", Quotient: math.NaN(), Step: math.NaN(), Error: math.NaN(), Reason: "no difference"}
+	right := model.Difference{What: "G", Derivative: 2, Quotient: 2.0000001, Step: 1e-5, Error: 1e-7, Agrees: true}
+	wrong := model.Difference{What: "dJ along the exact branch", Derivative: 1, Quotient: 0.5, Step: 1e-4, Error: 0.5}
+	refused := model.Difference{What: "exact branch", Reason: "NOT_CONVERGED: try another start", Status: graph.NotConverged}
+	apart := model.Difference{What: "start", Quotient: math.NaN(), Step: math.NaN(), Error: math.NaN(), Reason: "no difference"}
 	for _, c := range []struct {
-		list     []studies.Difference
+		list     []model.Difference
 		expected graph.Status
 		code     int
 		prints   string
 	}{
-		{[]studies.Difference{right, wrong}, "", exitViolated, `  of                         derivative  difference    error   step
+		{[]model.Difference{right, wrong}, "", exitViolated, `  of                         derivative  difference    error   step
   G                                   2   2.0000001  1.0e-07  1e-05  agrees
   dJ along the exact branch           1         0.5  5.0e-01  1e-04  DISAGREES
 derivatives: 1 agree, 1 DISAGREE
 `},
-		{[]studies.Difference{apart, wrong, refused}, "", exitViolated, `  of                         derivative  difference    error   step
+		{[]model.Difference{apart, wrong, refused}, "", exitViolated, `  of                         derivative  difference    error   step
   dJ along the exact branch           1         0.5  5.0e-01  1e-04  DISAGREES
   not compared: start: no difference
   not compared: exact branch: NOT_CONVERGED: try another start
 derivatives: 1 DISAGREE, 2 not compared
 `},
-		{[]studies.Difference{refused}, "", exitRefused, `  not compared: exact branch: NOT_CONVERGED: try another start
+		{[]model.Difference{refused}, "", exitRefused, `  not compared: exact branch: NOT_CONVERGED: try another start
 derivatives: 1 not compared
 `},
-		{[]studies.Difference{right, refused}, graph.NotConverged, exitFine, `  of  derivative  difference    error   step
+		{[]model.Difference{right, refused}, graph.NotConverged, exitFine, `  of  derivative  difference    error   step
   G            2   2.0000001  1.0e-07  1e-05  agrees
   not compared: exact branch: NOT_CONVERGED: try another start
 derivatives: 1 agree, 1 not compared

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lensir/lensir-study/studies"
+	"github.com/lensir/lensir-study/studies/model"
 )
 
 // The exit codes.
@@ -43,7 +43,7 @@ func (e *exit) Error() string {
 func (e *exit) Unwrap() error { return e.err }
 
 func main() {
-	if asked, code := studies.ServeSweep(os.Stdin, os.Stdout, os.Stderr); asked {
+	if asked, code := model.ServeSweep(os.Stdin, os.Stdout, os.Stderr); asked {
 		os.Exit(code)
 	}
 	os.Exit(run(context.Background(), os.Stdout, os.Stderr, os.Args[1:]))

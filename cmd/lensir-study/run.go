@@ -17,6 +17,7 @@ import (
 
 	"github.com/lensir/lensir-study/results"
 	"github.com/lensir/lensir-study/studies"
+	"github.com/lensir/lensir-study/studies/model"
 )
 
 type runFlags struct {
@@ -74,7 +75,7 @@ where it stopped, and a point that is there already is not computed again.`,
 // job is a study that was found valid.
 type job struct {
 	name, dir string
-	model     *studies.Model
+	model     *model.Model
 }
 
 // jobsOf opens every study before the first one runs, so that a mistake leaves nothing half-written.
@@ -205,7 +206,7 @@ func runJob(ctx context.Context, stdout, stderr io.Writer, j job, f runFlags) (i
 	if err != nil {
 		executable = "" // the memory of sweeps is then not measured
 	}
-	s, err := studies.Run(ctx, j.model, j.name, studies.Options{Dir: j.dir, Jobs: f.jobs, Seed: f.seed,
+	s, err := model.Run(ctx, j.model, j.name, model.Options{Dir: j.dir, Jobs: f.jobs, Seed: f.seed,
 		FailFast: f.failFast, Fresh: f.fresh, Tool: t, Progress: p.done, Executable: executable})
 	p.finish()
 	if s != nil {
@@ -230,7 +231,7 @@ func runJob(ctx context.Context, stdout, stderr io.Writer, j job, f runFlags) (i
 	switch {
 	case errors.Is(err, context.Canceled):
 		return 0, err
-	case errors.Is(err, results.ErrInUse):
+	case errors.Is(err, results.ErrInUse), errors.Is(err, results.ErrForeign):
 		return 0, &exit{exitUsage, fmt.Errorf("%s: %w", j.name, err)}
 	case errors.As(err, &path), errors.As(err, &link):
 		return 0, &exit{exitUsage, fmt.Errorf("%s: the results cannot be written: %w", j.name, err)}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lensir/lensir-study/graph"
-	"github.com/lensir/lensir-study/studies"
+	"github.com/lensir/lensir-study/studies/model"
 )
 
 func showCommand() *cobra.Command {
@@ -64,7 +64,7 @@ instructions of each compiled program and the layout of its memory.`,
 	return c
 }
 
-func show(w io.Writer, m *studies.Model, values bool) {
+func show(w io.Writer, m *model.Model, values bool) {
 	for i, p := range m.Programs() {
 		if i > 0 {
 			fmt.Fprintln(w)

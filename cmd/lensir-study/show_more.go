@@ -10,11 +10,11 @@ import (
 	"github.com/lensir/lensir-study/graph/exec"
 	"github.com/lensir/lensir-study/graph/module"
 	"github.com/lensir/lensir-study/results"
-	"github.com/lensir/lensir-study/studies"
+	"github.com/lensir/lensir-study/studies/model"
 )
 
 // showCost prints the counts of each program beside the cheap-gradient bound.
-func showCost(w io.Writer, m *studies.Model) {
+func showCost(w io.Writer, m *model.Model) {
 	rows := [][]string{{"program", " primal", " reverse", " accumulation", " total", " bound", " c", " a", " r", " work", " tape", " residuals"}}
 	for _, p := range m.Programs() {
 		c := module.CostBy(p, m.Differentiated(p))
@@ -40,7 +40,7 @@ func short(x float64) string {
 }
 
 // showValues prints the residuals of a program's linear part at the first point of the study.
-func showValues(w io.Writer, m *studies.Model, p *graph.Program, l graph.Linearization) {
+func showValues(w io.Writer, m *model.Model, p *graph.Program, l graph.Linearization) {
 	if l.Residuals == 0 {
 		return
 	}
@@ -71,7 +71,7 @@ func showValues(w io.Writer, m *studies.Model, p *graph.Program, l graph.Lineari
 }
 
 // showExec prints what runs: each program, its linear part and its adjoint, compiled.
-func showExec(w io.Writer, m *studies.Model) error {
+func showExec(w io.Writer, m *model.Model) error {
 	for i, p := range m.Programs() {
 		l := graph.Linearize(p, m.Differentiated(p))
 		for k, q := range []*graph.Program{p, l.Primal, l.Linear, graph.Transpose(l.Linear)} {

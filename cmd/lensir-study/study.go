@@ -7,17 +7,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lensir/lensir-study/studies"
+	"github.com/lensir/lensir-study/studies/model"
 )
 
 // open reads and compiles a study with its settings; an error is that of an invalid study.
-func open(arg string, settings []string) (*studies.Model, error) {
+func open(arg string, settings []string) (*model.Model, error) {
 	s, err := studies.Open(arg)
 	if err == nil {
 		s, err = studies.Apply(s, settings)
 	}
-	var m *studies.Model
+	var m *model.Model
 	if err == nil {
-		m, err = studies.Compile(s)
+		m, err = model.Compile(s)
 	}
 	if err != nil {
 		return nil, &exit{exitInvalid, err}

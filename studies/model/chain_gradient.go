@@ -1,0 +1,124 @@
+package model
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/results"
+	"github.com/lensir/lensir-study/schedule/program"
+)
+
+// putGradient adds dJ with respect to the start, each parameter and each control: entries of short ones as columns, all as
+// arrays.
+func (c *chainPoint) putGradient(r *results.Record, f *results.Fields, g *swept) {
+	c.putDerivative(r, f, "d"+c.Study.Objective[0].Name, g.gradient)
+}
+
+// putDerivative is putGradient of any vector of that form, under another name.
+func (c *chainPoint) putDerivative(r *results.Record, f *results.Fields, what string, rest []float64) {
+	put := func(name string, shape graph.Shape) {
+		n := shape.Len()
+		if n <= maxColumns {
+			for k := range n {
+				f.Set(what+"_"+name+entry(shape, k), results.Float(rest[k]))
+			}
+		}
+		r.Arrays = append(r.Arrays, results.Array{Name: what + "_" + name, Shape: append([]int{}, shape...), Data: slices.Clone(rest[:n])})
+		rest = rest[n:]
+	}
+	for i, b := range c.Study.State {
+		put(b.Name, c.model.State[i].Shape)
+	}
+	if c.Study.Chain.Running.Text != "" {
+		rest = rest[1:]
+	}
+	for _, q := range c.Study.Parameters {
+		put(q.Name, q.Value.Shape)
+	}
+	for i, u := range c.Study.Chain.Controls {
+		n := graph.Shape(u.Shape).Len()
+		put(u.Name, slices.Concat(graph.Shape{len(c.controls[i]) / max(n, 1)}, u.Shape))
+	}
+}
+
+// gap compares one directional derivative with the tangent that the whole chain carries forward, in a seeded direction of
+// start, parameters and controls: |∇J·v − J̇| over |∇J|·|v|.
+func (c *chainPoint) gap(ctx context.Context, g *swept) (float64, error) {
+	rng := rand.New(rand.NewPCG(c.seed, 0x746167))
+	direction := c.direction(rng)
+	forward, err := c.along(ctx, direction)
+	if ending, failure := endingOf(err); failure != nil || ending.Status != string(graph.OK) {
+		return math.NaN(), failure
+	}
+	size := 0.0
+	for _, x := range g.gradient {
+		size = math.Hypot(size, x)
+	}
+	scale := 0.0
+	for _, x := range direction {
+		scale = math.Hypot(scale, x)
+	}
+	if size == 0 {
+		return math.Abs(forward), nil
+	}
+	return math.Abs(dot(g.gradient, direction)-forward) / (size * scale), nil
+}
+
+// direction draws a direction of start, parameters and controls; the running sum starts at 0 and does not move.
+func (c *chainPoint) direction(rng *rand.Rand) []float64 {
+	n := len(c.start)
+	for _, list := range [][][]float64{c.params, c.controls} {
+		for _, x := range list {
+			n += len(x)
+		}
+	}
+	v := random(rng, n)
+	if c.Study.Chain.Running.Text != "" {
+		v[len(c.start)-1] = 0
+	}
+	return v
+}
+
+// parts divides a direction into those of the start, of each parameter and of each control.
+func (c *chainPoint) parts(v []float64) (start []float64, params, controls [][]float64) {
+	start, v = v[:len(c.start)], v[len(c.start):]
+	for _, x := range c.params {
+		params, v = append(params, v[:len(x)]), v[len(x):]
+	}
+	for _, x := range c.controls {
+		controls, v = append(controls, v[:len(x)]), v[len(x):]
+	}
+	return start, params, controls
+}
+
+// along returns the tangent of J in a direction, by the chain of (x, ẋ). The start moves by its own part of the direction and with
+// the parameters.
+func (c *chainPoint) along(ctx context.Context, direction []float64) (float64, error) {
+	var err error
+	if c.tangent == nil {
+		if c.tangent, err = program.NewForward(program.Tangent(c.model.spec())); err != nil {
+			return 0, err
+		}
+		c.chainSolver.tangent = c.tangent
+	}
+	move, params, controls := c.parts(direction)
+	if err := c.tangent.Set(c.steps, c.open, append(slices.Clone(c.params), params...), c.constants, append(slices.Clone(c.controls), controls...)); err != nil {
+		return 0, err
+	}
+	x := make([]float64, c.tangent.StateLenAtStart())
+	if err := c.tangent.Start(x); err != nil {
+		return 0, err
+	}
+	n := len(c.start)
+	if c.Study.Chain.Running.Text != "" {
+		n--
+	}
+	for i := range n {
+		x[n+i] += move[i]
+	}
+	_, _, value, err := walk(ctx, c.tangent, x, c.steps, false)
+	return value, err
+}

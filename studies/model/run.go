@@ -1,0 +1,263 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/results"
+	"github.com/lensir/lensir-study/studies"
+)
+
+// Options of a run. The zero value means the defaults.
+type Options struct {
+	Dir      string // the output folder
+	Jobs     int    // goroutines; 0 means one for each processor
+	Seed     uint64 // of the checks that draw at random
+	FailFast bool   // stop at the first refusal
+	Fresh    bool   // compute every point again
+	Tool     results.Tool
+	Formats  []results.Format // of the figures; none means SVG
+	// Executable measures the memory of timed sweeps, each in a process of its own; see [ServeSweep]. Empty: not measured.
+	Executable string
+	// Progress, if not nil, is called from one goroutine when a point is done.
+	Progress func(done, total int)
+}
+
+// Summary is what a run came to.
+type Summary struct {
+	Run      *results.Run
+	Computed int // points computed now
+	Reused   int // points found in the folder
+	// Refused, Unexpected and Violated count rows; see Outcome.
+	Refused, Unexpected, Violated int
+	Warnings                      []string // findings, each with its point, in the order of the sweep
+	Notes                         []string // what happened to an earlier run's records, and what was chosen
+}
+
+// Run computes the points of a study that its folder does not have yet, records each as it is done,
+// and writes the folder's tables, arrays and figures. If ctx ends, the points that are done are
+// kept, and the error is that of ctx.
+func Run(ctx context.Context, m *Model, name string, o Options) (*Summary, error) {
+	if o.Jobs <= 0 {
+		o.Jobs = runtime.GOMAXPROCS(0)
+	}
+	started := time.Now()
+	points, sweep := expand(m.Study, o.Seed)
+	manifest := results.NewManifest(o.Tool, describe(m.Study, name), sweep, started)
+	manifest.Seeds = []results.Seed{{Name: "checks", Seed: o.Seed}}
+	log, err := results.Begin(o.Dir, &manifest, []byte(m.Study.Text))
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() // after all that is made from the records
+	s := &Summary{Notes: log.Notes()}
+	warnings := make([][]string, len(points)) // by place in the sweep, since workers finish in any order
+	var todo []int
+	seen := map[string]bool{}
+	for i := range points {
+		id := sweep.Points[i].ID
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		if record, ok := log.Find(id); ok && !o.Fresh {
+			s.Reused++
+			warnings[i] = s.note(recount(m.Study, record))
+			continue
+		}
+		todo = append(todo, i)
+	}
+	if !o.FailFast || s.Refused == 0 {
+		err = s.compute(ctx, m, points, todo, warnings, log, o)
+	}
+	for i, list := range warnings {
+		for _, text := range list {
+			s.Warnings = append(s.Warnings, label(points[i])+text)
+		}
+	}
+	if flushing := log.Flush(); err == nil {
+		err = flushing
+	}
+	if err == nil {
+		finished := time.Now()
+		manifest.Finished = &finished
+		err = manifest.Write(o.Dir)
+	}
+	run, loading := results.Load(o.Dir)
+	if loading != nil {
+		return nil, errors.Join(err, loading)
+	}
+	s.Run = run
+	return s, errors.Join(err, run.Write(o.Dir, o.Formats...))
+}
+
+// expand lists the points of the sweep with their identities.
+func expand(s *studies.Study, seed uint64) ([]studies.Point, results.Sweep) {
+	var sweep results.Sweep
+	for _, axis := range s.Sweep.Axes {
+		sweep.Names = append(sweep.Names, axis.Name)
+	}
+	points := make([]studies.Point, s.Sweep.Len())
+	for i := range points {
+		points[i] = s.Point(i)
+		p := results.Point{ID: points[i].ID(results.RecordFormat, seed)}
+		for _, x := range points[i].Swept {
+			p.Values = append(p.Values, results.Float(x))
+		}
+		sweep.Points = append(sweep.Points, p)
+	}
+	return points, sweep
+}
+
+func describe(s *studies.Study, name string) results.Study {
+	d := results.Study{Name: name, Title: s.Title, Kind: string(s.Kind), Main: results.Implicit}
+	if s.Kind == studies.Chain {
+		d.Main = results.Chain
+	}
+	if d.Title == "" {
+		d.Title = name
+	}
+	if s.Kind == studies.Program {
+		d.Main = results.Program
+	}
+	for _, o := range s.Objective {
+		d.Objectives = append(d.Objectives, o.Name)
+	}
+	return d
+}
+
+// errEnough stops a run at its first refusal.
+var errEnough = errors.New("stopped at the first refusal")
+
+// compute runs the points of todo, which are places in the sweep, on o.Jobs goroutines.
+func (s *Summary) compute(ctx context.Context, m *Model, points []studies.Point, todo []int, warnings [][]string, log *results.Log, o Options) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	type answer struct {
+		at      int
+		outcome *Outcome
+		err     error
+	}
+	first, err := NewSolver(m, o.Seed)
+	if err != nil {
+		return err
+	}
+	if first.chain != nil {
+		first.chain.executable = o.Executable
+	}
+	jobs := min(o.Jobs, len(todo))
+	queue, answers := make(chan int, jobs), make(chan answer)
+	var workers sync.WaitGroup
+	for range jobs {
+		workers.Go(func() {
+			solver := first.Clone()
+			for at := range queue {
+				a := answer{at: at}
+				a.err = guarded(points[at], o.Seed, func() (err error) {
+					a.outcome, err = solver.Solve(ctx, points[at])
+					return err
+				})
+				answers <- a
+			}
+		})
+	}
+	// A worker gets its next point when its last one is recorded and judged: one job stops exactly at a refusal.
+	for next, running := 0, 0; ; running-- {
+		for ; running < jobs && next < len(todo) && ctx.Err() == nil; running++ {
+			queue <- todo[next]
+			next++
+		}
+		if running == 0 {
+			break
+		}
+		a := <-answers
+		if a.err == nil {
+			a.err = log.Append(a.outcome.Record)
+		}
+		if a.err != nil {
+			cancel(a.err)
+			continue
+		}
+		s.Computed++
+		warnings[a.at] = s.note(a.outcome)
+		if o.Progress != nil {
+			o.Progress(s.Computed, len(todo))
+		}
+		if o.FailFast && a.outcome.Refused > 0 {
+			cancel(errEnough)
+		}
+	}
+	close(queue)
+	workers.Wait()
+	if err := context.Cause(ctx); err != nil && !errors.Is(err, errEnough) {
+		return err
+	}
+	return nil
+}
+
+// guarded turns a panic of f, which is a defect of this program, into an error that names the point.
+func guarded(p studies.Point, seed uint64, f func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("internal error at point %s: %v\n%s", p.ID(results.RecordFormat, seed), r, debug.Stack())
+		}
+	}()
+	return f()
+}
+
+// pointLabel names a point by its swept values: "q = 0.5, theta = 1: ", or nothing without a sweep.
+func label(p studies.Point) string {
+	if len(p.Swept) == 0 {
+		return ""
+	}
+	parts := make([]string, len(p.Swept))
+	for i, x := range p.Swept {
+		parts[i] = p.Study.Sweep.Axes[i].Name + " = " + results.FormatFloat(x)
+	}
+	return strings.Join(parts, ", ") + ": "
+}
+
+// note adds the counts of a point and returns its warnings.
+func (s *Summary) note(o *Outcome) []string {
+	s.Refused += o.Refused
+	s.Unexpected += o.Unexpected
+	s.Violated += o.Violated
+	s.Notes = append(s.Notes, o.Notes...)
+	return o.Warnings
+}
+
+// recount reads from a record what its computation counted.
+func recount(study *studies.Study, r *results.Record) *Outcome {
+	out := &Outcome{}
+	for _, row := range r.Rows(results.Implicit) {
+		out.count(study, row.Ending, row.Branch)
+	}
+	for _, row := range r.Rows(results.Chain) {
+		out.count(study, row.Ending, row.Branch)
+	}
+	for _, row := range r.Rows(results.Schedules) {
+		out.judgeSchedule(study, row)
+	}
+	for _, row := range r.Rows(results.Measurements) {
+		if row.Fields.Get("kind") == results.Text(measuredChoice) {
+			out.judgeSchedule(study, row)
+		}
+	}
+	if study.Kind == studies.Program {
+		out.countProgram(study, r.Rows(results.Program))
+	}
+	for _, row := range r.Rows(results.Iterates) {
+		if row.Status != string(graph.IteratesDifferentiated) {
+			out.count(study, row.Ending, row.Branch)
+		}
+		out.judge(row)
+	}
+	return out
+}
