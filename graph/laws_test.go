@@ -251,8 +251,21 @@ func derivativeLaws(p *graph.Program, wrt []int, inputs, y []*graph.Tensor, seed
 	return graph.OK, nil
 }
 
-// residualLaw: the residuals are what the linear part reads, each once, in the order of first use, no literal among them.
+// residualLaw: the residuals are what the linear part reads, each once, in the order of first use, no literal among them;
+// and the linear part holds nothing that no output depends on.
 func residualLaw(l graph.Linearization) error {
+	needed := make([]bool, l.Linear.NumValues())
+	for _, v := range l.Linear.Outputs {
+		needed[v] = true
+	}
+	for i := len(l.Linear.Nodes) - 1; i >= 0; i-- {
+		if !needed[len(l.Linear.Inputs)+i] {
+			return fmt.Errorf("no output depends on node %d of the linear part:\n%v", i, l.Linear)
+		}
+		for _, a := range l.Linear.Nodes[i].Args {
+			needed[a] = true
+		}
+	}
 	n := len(l.Primal.Outputs) - l.Residuals
 	seen := map[graph.Value]bool{}
 	for _, v := range l.Primal.Outputs[n:] {

@@ -15,7 +15,8 @@ type Linearization struct {
 
 // Linearize splits the JVP of p into what does not depend on the tangents and what is linear in
 // them. The residuals are every primal value that the linear part reads: each once, in order of
-// first use, never recomputed, and nothing else.
+// first use, never recomputed, and nothing else. Tangents that no output depends on are not in the linear part: they
+// have no check of their own, and would hold residuals that no reverse pass reads.
 //
 // Source: linearize as jvp followed by partial evaluation.
 func Linearize(p *Program, wrt []int) Linearization {
@@ -24,11 +25,34 @@ func Linearize(p *Program, wrt []int) Linearization {
 	for i := n; i < len(d.Inputs); i++ {
 		d.Inputs[i].Linear = true
 	}
-	primal, linear, residuals := d.partition(
+	primal, linear, residuals := d.withoutDeadTangents(n).partition(
 		func(i int) bool { return i >= n },
 		func(i int) bool { return i >= len(p.Outputs) })
 	primal.Name, linear.Name = p.Name+".primal", p.Name+".linear"
 	return Linearization{primal, linear, residuals}
+}
+
+// withoutDeadTangents returns p without the nodes that depend on an input from first on and that no output depends on.
+func (p *Program) withoutDeadTangents(first int) *Program {
+	late, keep := make([]bool, p.NumValues()), make([]bool, p.NumValues())
+	for v := range late {
+		late[v] = v >= first && v < len(p.Inputs)
+	}
+	for i := range p.Nodes {
+		late[len(p.Inputs)+i] = slices.ContainsFunc(p.Nodes[i].Args, func(a Value) bool { return late[a] })
+	}
+	for _, v := range p.Outputs {
+		keep[v] = true
+	}
+	for i := len(p.Nodes) - 1; i >= 0; i-- {
+		v := len(p.Inputs) + i
+		if keep[v] = keep[v] || !late[v]; keep[v] {
+			for _, a := range p.Nodes[i].Args {
+				keep[a] = true
+			}
+		}
+	}
+	return p.rebuild(keep)
 }
 
 // Split separates what does not depend on the inputs in vary, so that an iteration computes it

@@ -236,3 +236,30 @@ func TestTaylorOfAWholePowerNearZero(t *testing.T) {
 	}
 	seriesClose(t, "(1e-9 + t + 0.3t²)²", have, []float64{1e-18, 2e-9, 1 + 0.6e-9, 0.6, 0.09, 0, 0, 0, 0}, 1e-15)
 }
+
+// A choice takes the coefficients of the arm that holds in each entry, also where the other arm stands still.
+func TestTaylorOfAChoice(t *testing.T) {
+	for _, moving := range []int{1, 2} {
+		b := graph.NewBuilder("f")
+		x := b.Input("x", graph.F64(2))
+		args := []graph.Value{b.Emit(op.Less, nil, b.Full(graph.F64(2), 0), x), b.Full(graph.F64(2), 7), b.Full(graph.F64(2), 7)}
+		args[moving] = b.Emit(op.Mul, nil, x, x)
+		p := b.Build(b.Emit(op.Select, nil, args...))
+		y, err := graph.Taylor(p, 2, []*graph.Tensor{graph.Floats(graph.Shape{2}, []float64{3, -2}), graph.Floats(graph.Shape{2}, []float64{1, 1})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		square := [][]float64{{9, 6, 1}, {4, -4, 1}}
+		for e, chosen := range []int{1, 2} { // x > 0 in entry 0
+			want := []float64{7, 0, 0}
+			if chosen == moving {
+				want = square[e]
+			}
+			for k := range want {
+				if have := y[0][k].F[e]; have != want[k] {
+					t.Errorf("operand %d moving, entry %d, coefficient %d: have %v, want %v", moving, e, k, have, want[k])
+				}
+			}
+		}
+	}
+}

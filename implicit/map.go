@@ -141,6 +141,17 @@ func (f *Map) Joint(value, z, theta []float64) (*Derivative, error) {
 	return f.at(&f.byBoth, &f.wrtBoth, value, z, theta)
 }
 
+// DeclaredInState names the declared responses that take part in f_z: where there are any, f_z is not the derivative of f.
+func (f *Map) DeclaredInState() []string {
+	var names []string
+	_, late := graph.Split(f.p, f.state)
+	for o := range late.Outputs {
+		names = append(names, graph.Declared(late, o)...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Affine reports whether the derivatives f_z and f_θ are the same at every z, by the structure of
 // the program: no residual of its linear part depends on the state, and nothing piecewise does.
 func (f *Map) Affine() (bool, error) {

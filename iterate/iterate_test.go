@@ -178,6 +178,7 @@ func TestHypotheses(t *testing.T) {
 		{"not a contraction on D", "t * cos(z)", "0 * t", 1, 2, "not below 1"},
 		{"an iterate outside D", "0.5 * z + 0.5 * t", "3 + 0 * t", 1, 1, "outside D"},
 		{"a kink in D", "0.5 * abs(z - 0.5) + t", "1 + 0 * t", 1, 1.2, "not C²"},
+		{"a declared response", "0.3 * stop_gradient(z) + 0.5 * z + t", "0 * t", 0.7, 8, "is declared (stop_gradient)"},
 		{"undefined in D", "0.5 * log(z) + 1 + 0 * t", "1 + 0 * t", 0.5, 2, "D"},
 	}
 	for _, c := range cases {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/lensir/lensir-study/bounds"
 	"github.com/lensir/lensir-study/graph"
@@ -180,6 +181,10 @@ func (c *comparison) square(a []float64) float64 {
 func (c *comparison) constants() error {
 	m, p, _ := c.g.Dims()
 	if m == 0 {
+		return nil
+	}
+	if names := c.g.DeclaredInState(); len(names) > 0 {
+		c.Failed = fmt.Sprintf("the derivative of G with respect to the state is declared (%s): it does not bound how G contracts", strings.Join(names, ", "))
 		return nil
 	}
 	if affine, err := c.g.Affine(); err != nil || affine {

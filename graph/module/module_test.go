@@ -3,6 +3,7 @@ package module_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -72,13 +73,16 @@ func TestWriteReadsBack(t *testing.T) {
 		Nodes: []module.Node{
 			{Name: "c", Primitive: "literal", Operands: []string{}, Attributes: []module.Attribute{
 				{Name: "shape", List: true, Values: []module.Value{{Kind: module.Integer, Int: 2}}},
-				{Name: "value", List: true, Values: []module.Value{{Kind: module.Real, Real: 1e-9}, {Kind: module.Integer, Int: -2}}}}},
+				{Name: "value", List: true, Values: []module.Value{{Kind: module.Real, Real: 1e-9}, {Kind: module.Real, Real: math.Copysign(0, -1)}}}}},
 			{Name: "g", Primitive: "gather", Operands: []string{"c", "k"}},
 			{Name: "q", Primitive: "round", Operands: []string{"x"}, Response: &module.Response{Operands: []string{"u"}, Seed: "s",
 				Nodes: []module.Node{{Name: "z", Primitive: "mul", Operands: []string{"u", "s"}}}, Outputs: []string{"z"}}},
 		},
 		Outputs: []string{"g", "g"}}
 	text := m.Write()
+	if !strings.Contains(string(text), "-0.0") {
+		t.Errorf("the sign of a zero is lost:\n%s", text)
+	}
 	again, err := module.Read(text)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
@@ -87,8 +91,11 @@ func TestWriteReadsBack(t *testing.T) {
 		t.Errorf("read back (-want +have):\n%s", diff)
 	}
 	// Another order of fields and other spaces make the same canonical text.
-	loose := strings.ReplaceAll(strings.Replace(string(text), `"name": "x", "shape": ["n", 2]`, `"shape": [ "n",2 ], "name": "x"`, 1), "\n", "\n\n")
-	if again, err = module.Read([]byte(loose)); err != nil || string(again.Write()) != string(text) {
+	loose := strings.NewReplacer(`"name": "x", "shape": ["n", 2]`, `"shape": [ "n",2 ], "name": "x"`, "-0.0", "-0", "\n", "\n\n").Replace(string(text))
+	if again, err = module.Read([]byte(loose)); err != nil {
+		t.Fatalf("%v\n%s", err, loose)
+	}
+	if string(again.Write()) != string(text) {
 		t.Errorf("%v\n%s", err, again.Write())
 	}
 }
@@ -126,6 +133,9 @@ func TestRefusals(t *testing.T) {
 		"dimension too large":  {strings.Replace(node(""), "[2, 3]", "[99999999999999999999, 3]", 1), `input "X": dimension 99999999999999999999 is no integer that fits`},
 		"fractional dimension": {strings.Replace(node(""), "[2, 3]", "[2.0, 3]", 1), `input "X": dimension 2.0 is no integer that fits`},
 		"no name":              {node(`{"name": "", "primitive": "tanh", "operands": ["X"]}`), `node "": this is no name`},
+		"power too large":      {node(`{"name": "h", "primitive": "powi", "operands": ["b"], "attributes": {"n": 9007199254740993}}`), `node "h": powi: attribute "n" is 9007199254740993, want a power within`},
+		"step too large":       {node(`{"name": "h", "primitive": "slice", "operands": ["b"], "attributes": {"start": [0], "limit": [3], "step": [9223372036854775807]}}`), `node "h": slice: 0:3:9223372036854775807 is no slice`},
+		"signed integer":       {node(`{"name": "h", "primitive": "cumsum", "operands": ["b"], "attributes": {"axis": -0}}`), `node "h": cumsum: attribute "axis" is -0.0, want an integer`},
 		"axis":                 {node(`{"name": "h", "primitive": "sum", "operands": ["X"], "attributes": {"axes": [2]}}`), `node "h": sum: attribute "axes" is [2], want increasing axes below 2`},
 		"perm":                 {node(`{"name": "h", "primitive": "transpose", "operands": ["X"], "attributes": {"perm": [0, 0]}}`), `node "h": transpose: attribute "perm" is [0 0]`},
 		"unknown field":        {node(`{"name": "h", "primitive": "tanh", "operands": ["X"], "operand": []}`), `line 1, column 196: node "h" has the unknown field "operand"`},

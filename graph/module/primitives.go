@@ -170,7 +170,7 @@ var primitives map[string]*primitive
 func init() {
 	primitives = map[string]*primitive{
 		"clamp":   {arity: 3, infer: sameReal},
-		"powi":    {arity: 1, attrs: []attrSpec{{"n", integer, false}}, infer: sameReal},
+		"powi":    {arity: 1, attrs: []attrSpec{{"n", integer, false}}, infer: inferPower},
 		"select":  {arity: 3, infer: inferSelect},
 		"matmul":  {arity: 2, attrs: []attrSpec{{"ta", flag, true}, {"tb", flag, true}}, infer: inferMatmul},
 		"sum":     {arity: 1, attrs: []attrSpec{{"axes", integers, true}}, infer: inferSum, lower: lowerSum},
@@ -232,6 +232,13 @@ func init() {
 
 // Primitives lists the names that a node may use, sorted.
 func Primitives() []string { return slices.Sorted(maps.Keys(primitives)) }
+
+func inferPower(c *call) (symbolic, error) {
+	if n := c.int("n"); n < -op.MaxPower || n > op.MaxPower {
+		return symbolic{}, fmt.Errorf("attribute \"n\" is %d, want a power within ±%d", n, op.MaxPower)
+	}
+	return sameReal(c)
+}
 
 func inferSelect(c *call) (symbolic, error) {
 	condition, arms := c.in[0], call{c.node, c.in[1:]}
@@ -353,7 +360,7 @@ func inferSlice(c *call) (symbolic, error) {
 	limits := c.dims("limit")
 	for a, size := range c.in[0].shape {
 		start, limit, step := c.ints("start")[a], limits[a], c.ints("step")[a]
-		if start < 0 || step < 1 {
+		if start < 0 || step < 1 || step > graph.MaxEntries {
 			return out, fmt.Errorf("%d:%v:%d is no slice of axis %d of %v", start, limit, step, a, c.in[0])
 		}
 		if err := both(atMost(constantDim(start).add(constantDim(1)), limit), atMost(limit, size),

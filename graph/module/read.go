@@ -190,6 +190,9 @@ func (r reader) value(t tree, what string) Value {
 		}
 		return Value{Kind: Flag}
 	case "number":
+		if t.text == "-0" { // a real number, whose sign counts
+			return Value{Kind: Real, Real: math.Copysign(0, -1)}
+		}
 		if n, err := strconv.Atoi(t.text); err == nil {
 			return Value{Kind: Integer, Int: n}
 		} else if !strings.ContainsAny(t.text, ".eE") {

@@ -1,6 +1,7 @@
 package op_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -549,6 +550,39 @@ func TestCosts(t *testing.T) {
 	} {
 		if have := c.op.Cost(c.at, c.in, c.out); have != c.want {
 			t.Errorf("%s: have %d, want %d", c.op.Name, have, c.want)
+		}
+	}
+}
+
+// On a boundary the derivative with respect to each operand alone is refused, and the value is not.
+func TestKinksOfEachOperand(t *testing.T) {
+	for _, c := range []struct {
+		op *graph.Op
+		x  []float64
+	}{
+		{op.Min, []float64{2, 2}}, {op.Max, []float64{2, 2}}, {op.Hypot, []float64{0, 0}}, {op.Atan2, []float64{0, -1}},
+		{op.Clamp, []float64{-1, -1, 1}}, {op.Clamp, []float64{1, -1, 1}}, {op.Clamp, []float64{1, 1, 1}},
+		{op.Less, []float64{2, 2}}, {op.LessEqual, []float64{2, 2}}, {op.Equal, []float64{2, 2}},
+	} {
+		b := graph.NewBuilder("f")
+		var args []graph.Value
+		var in []*graph.Tensor
+		for i, x := range c.x {
+			args, in = append(args, b.Input(string(rune('a'+i)), graph.Scalar)), append(in, num(x))
+		}
+		y := b.Emit(c.op, nil, args...)
+		if b.Type(y).DType == graph.Bool {
+			y = b.Emit(op.Select, nil, y, args[0], args[1])
+		}
+		p := b.Build(y)
+		if _, err := graph.Eval(p, in...); err != nil {
+			t.Errorf("%s%v: %v", c.op.Name, c.x, err)
+		}
+		for i := range c.x {
+			var f *graph.Failure
+			if _, err := graph.Eval(graph.JVP(p, []int{i}), append(in[:len(in):len(in)], num(1))...); !errors.As(err, &f) || f.Status != graph.Nondifferentiable {
+				t.Errorf("%s%v by operand %d: have %v, want %s", c.op.Name, c.x, i, err, graph.Nondifferentiable)
+			}
 		}
 	}
 }

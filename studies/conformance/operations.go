@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -15,7 +16,7 @@ import (
 const operationPrograms, operationUses, operationDraws = 100, 5, 5000
 
 // operations compares the reverse mode of random smooth programs with central differences at many steps, and those operations that
-// are smooth in pieces with their slopes in every piece. The rule of each operation of the table is met.
+// are smooth in pieces with their slopes in every piece; on boundaries they refuse. The rule of each operation of the table is met.
 func operations(c *Check, r *rand.Rand) {
 	uses := map[*graph.Op]int{}
 	programs := 0
@@ -37,6 +38,9 @@ func operations(c *Check, r *rand.Rand) {
 	for _, s := range slopes() {
 		uses[s.op] = operationUses
 		c.slope(s)
+	}
+	for _, b := range boundaries() {
+		c.boundary(b)
 	}
 	for _, o := range op.All() {
 		if uses[o] < operationUses && !slices.Contains([]*graph.Op{graph.Literal, op.And, op.Or, op.Not}, o) {
@@ -111,8 +115,7 @@ func differenceLadder(r *rand.Rand, p *graph.Program) error {
 	}, derivative, size+values+1)
 }
 
-// slope is an operation that is smooth in pieces, inside one of them, with the slopes by its operands. A comparison
-// chooses between the squares of its operands.
+// slope is an operation that is smooth in pieces, inside one of them, with the slopes by its operands.
 type slope struct {
 	op      *graph.Op
 	x, want []float64
@@ -134,18 +137,67 @@ func slopes() []slope {
 	}
 }
 
-func (c *Check) slope(s slope) {
+// boundary is a point at which an operation has a value and no derivative, or neither.
+type boundary struct {
+	op                *graph.Op
+	x                 []float64
+	value, derivative graph.Status
+}
+
+func boundaries() []boundary {
+	const ok, kink, domain = graph.OK, graph.Nondifferentiable, graph.DomainError
+	return []boundary{
+		{op.Sqrt, []float64{0}, ok, kink}, {op.Sqrt, []float64{-1}, domain, domain},
+		{op.Asin, []float64{1}, ok, kink}, {op.Asin, []float64{2}, domain, domain},
+		{op.Acos, []float64{-1}, ok, kink}, {op.Acos, []float64{-2}, domain, domain},
+		{op.Log, []float64{0}, domain, domain}, {op.Log1p, []float64{-1}, domain, domain}, {op.Div, []float64{1, 0}, domain, domain},
+		{op.Atan2, []float64{0, -1}, ok, kink}, {op.Atan2, []float64{0, 0}, domain, domain}, {op.Hypot, []float64{0, 0}, ok, kink},
+		{op.Pow, []float64{0, 0.5}, ok, kink}, {op.Pow, []float64{-2, 3}, ok, kink},
+		{op.Pow, []float64{-2, 0.5}, domain, domain}, {op.Pow, []float64{0, -1}, domain, domain},
+		{op.Abs, []float64{0}, ok, kink}, {op.Sign, []float64{0}, ok, kink}, {op.Round, []float64{1.5}, ok, kink},
+		{op.Min, []float64{2, 2}, ok, kink}, {op.Max, []float64{2, 2}, ok, kink},
+		{op.Clamp, []float64{-1, -1, 1}, ok, kink}, {op.Clamp, []float64{1, -1, 1}, ok, kink}, {op.Clamp, []float64{3, 1, 1}, ok, kink},
+		{op.Clamp, []float64{0, 1, -1}, domain, domain},
+		{op.Less, []float64{2, 2}, ok, kink}, {op.LessEqual, []float64{2, 2}, ok, kink}, {op.Equal, []float64{2, 2}, ok, kink},
+	}
+}
+
+// applied is the program of one operation on scalars. A comparison chooses between the squares of its operands.
+func applied(o *graph.Op, x []float64) (*graph.Program, []*graph.Tensor) {
 	b := graph.NewBuilder("f")
 	var args []graph.Value
 	var at []*graph.Tensor
-	for i, x := range s.x {
-		args, at = append(args, b.Input(fmt.Sprintf("x%d", i), graph.Scalar)), append(at, graph.Number(x))
+	for i, v := range x {
+		args, at = append(args, b.Input(fmt.Sprintf("x%d", i), graph.Scalar)), append(at, graph.Number(v))
 	}
-	y := b.Emit(s.op, nil, args...)
+	y := b.Emit(o, nil, args...)
 	if b.Type(y).DType == graph.Bool {
 		y = b.Emit(op.Select, nil, y, op.PowN(b, args[0], 2), op.PowN(b, args[1], 2))
 	}
-	p := b.Build(y)
+	return b.Build(y), at
+}
+
+func (c *Check) boundary(b boundary) {
+	p, at := applied(b.op, b.x)
+	_, err := graph.Eval(p, at...)
+	c.expect(statusOf(err) == b.value, "%s at %v: want status %s, have %v", b.op.Name, b.x, b.value, err)
+	_, err = graph.Eval(graph.VJP(p, inputsOf(p)), append(at, graph.Number(1))...)
+	c.expect(statusOf(err) == b.derivative, "the derivative of %s at %v: want status %s, have %v", b.op.Name, b.x, b.derivative, err)
+}
+
+func statusOf(err error) graph.Status {
+	var f *graph.Failure
+	switch {
+	case err == nil:
+		return graph.OK
+	case errors.As(err, &f):
+		return f.Status
+	}
+	return ""
+}
+
+func (c *Check) slope(s slope) {
+	p, at := applied(s.op, s.x)
 	out, err := graph.Eval(graph.VJP(p, inputsOf(p)), append(at, graph.Number(1))...)
 	var have []float64
 	if err == nil {
