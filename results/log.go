@@ -57,7 +57,8 @@ func OpenLog(dir string, key Key) (*Log, error) {
 	return l, nil
 }
 
-// Find returns the last record of a point, if the log has one that belongs to the run.
+// Find returns the last record of a point that belongs to the run and was in the log when it was opened. Records
+// appended since are on the disk alone, so that a long sweep does not fill the memory.
 func (l *Log) Find(point string) (*Record, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -82,7 +83,6 @@ func (l *Log) Append(r *Record) error {
 		return errors.Join(err, l.file.Truncate(l.size))
 	}
 	l.size += int64(len(line))
-	l.seen.records[r.Point] = r
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"unique"
 )
 
 // RecordFormat is the version of the record's encoding. A record of another format is not reused.
@@ -248,7 +249,7 @@ func (f *Fields) UnmarshalJSON(data []byte) error {
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return fmt.Errorf("want an object of values, have %.40s", data)
 	}
-	*f = nil
+	*f = make(Fields, 0, bytes.Count(data, []byte{':'}))
 	for d.More() {
 		t, err := d.Token()
 		if err != nil {
@@ -258,7 +259,7 @@ func (f *Fields) UnmarshalJSON(data []byte) error {
 		if err := d.Decode(&v); err != nil {
 			return fmt.Errorf("column %v: %w", t, err)
 		}
-		*f = append(*f, Field{t.(string), v})
+		*f = append(*f, Field{unique.Make(t.(string)).Value(), v}) // the same few names in every row
 	}
 	return nil
 }

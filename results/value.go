@@ -7,6 +7,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unique"
 )
 
 // Value is one entry of a table: a float64, an int64, a text, a truth value, or absent (the zero Value).
@@ -152,7 +153,7 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 			*v = Float(x)
 			return nil
 		}
-		*v = Text(s)
+		*v = Text(unique.Make(s).Value()) // few texts recur in many rows
 	case '{':
 		var wrapped struct{ Text *string }
 		if err := json.Unmarshal(data, &wrapped); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 	"unsafe"
@@ -31,7 +32,10 @@ type FileStore struct {
 func NewFileStore(dir string, stateLen int) (*FileStore, error) {
 	file, err := os.CreateTemp(dir, "snapshots-*.scratch")
 	if err != nil {
-		return nil, fmt.Errorf("schedule: no scratch file for disk snapshots: %w; choose a writable folder", err)
+		if dir == "" {
+			dir = os.TempDir()
+		}
+		return nil, fmt.Errorf("schedule: no scratch file for disk snapshots in %s: %w; choose a writable folder", dir, cause(err))
 	}
 	return &FileStore{file: file, slotSize: 8 * int64(stateLen), unlinked: os.Remove(file.Name()) == nil}, nil
 }
@@ -44,9 +48,9 @@ func (s *FileStore) Write(slot int, x []float64) error {
 	_, err := s.file.WriteAt(bytesOf(x), int64(slot)*s.slotSize)
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
-		return fmt.Errorf("the disk is full at disk slot %d: %w; use fewer disk slots or another folder", slot, err)
+		return fmt.Errorf("the disk is full at disk slot %d: %w; use fewer disk slots or another folder", slot, cause(err))
 	case err != nil:
-		return fmt.Errorf("disk slot %d: %w", slot, err)
+		return fmt.Errorf("disk slot %d: %w", slot, cause(err))
 	}
 	return nil
 }
@@ -63,8 +67,17 @@ func (s *FileStore) Read(slot int, x []float64) error {
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("the snapshot file was cut short: disk slot %d has %d of %d bytes: %w", slot, n, 8*len(x), io.ErrUnexpectedEOF)
 	default:
-		return fmt.Errorf("disk slot %d: %w", slot, err)
+		return fmt.Errorf("disk slot %d: %w", slot, cause(err))
 	}
+}
+
+// cause drops the name of the scratch file from an error: it is random, and no run's results should depend on it.
+func cause(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }
 
 func (s *FileStore) check(slot int, x []float64) error {

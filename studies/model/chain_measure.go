@@ -56,12 +56,18 @@ func (c *chainPoint) measure(ctx context.Context, out *Outcome, value float64, f
 		if err != nil {
 			return err
 		}
-		times, heap, err := c.times(ctx, s, settings.Repetitions)
-		if err != nil {
-			return err
-		}
 		row := measurement(measuredRun)
 		putTrial(&row.Fields, t.method, c.steps, t.slots, s.Limits())
+		times, heap, err := c.times(ctx, s, settings.Repetitions)
+		if err != nil { // such as of the scratch file: the rows that are there stay
+			var failure error
+			if row.Ending, failure = endingOf(c.refusal(ctx, err)); failure != nil {
+				return failure
+			}
+			out.Record.Add(results.Measurements, row)
+			out.count(c.Study, row.Ending, "")
+			continue
+		}
 		row.Fields.Set("predicted_s", results.Float(s.Predict().Time(costs)))
 		putTimes(&row.Fields, times, heap)
 		if c.executable != "" {

@@ -421,6 +421,41 @@ func TestChainOnDisk(t *testing.T) {
 	if rows[0].Status != "OK" || rows[1].Status != "SCHEDULE_FAILURE" || !strings.Contains(rows[1].Reason, "choose a writable folder") || out.Refused != 1 {
 		t.Errorf("%+v, %d refused", rows, out.Refused)
 	}
+	// So it is where the schedule is timed.
+	out = solveText(t, text+"repetitions = 1\n", 0)
+	rows = out.Record.Rows(results.Schedules)
+	if rows[0].Status != "OK" || rows[1].Status != "SCHEDULE_FAILURE" || out.Refused != 2 {
+		t.Errorf("%+v, %d refused", rows, out.Refused)
+	}
+	timed := map[string]int{}
+	for _, row := range out.Record.Rows(results.Measurements) {
+		if row.Fields.Get("kind") == results.Text(measuredRun) {
+			timed[row.Status]++
+		}
+	}
+	if timed["OK"] != 1 || timed["SCHEDULE_FAILURE"] != 1 {
+		t.Errorf("timed runs by status: %v", timed)
+	}
+}
+
+// What the disk refused is tried again by the next run of the same folder; the rest is not.
+func TestChainDiskTriedAgain(t *testing.T) {
+	text := subChain(`"revolve"`, `"two-tier"`, "T = 9", "T = 60", "[2, 3]", "2") + "disk = { slots = 3, write = 2, read = 1 }\n"
+	m, err := Compile(readText(t, text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Dir: t.TempDir(), Jobs: 1}
+	for _, want := range []struct {
+		scratch           string
+		refused, computed int
+	}{{filepath.Join(t.TempDir(), "none"), 1, 1}, {t.TempDir(), 0, 1}, {t.TempDir(), 0, 0}} {
+		t.Setenv("TMPDIR", want.scratch)
+		s, err := Run(t.Context(), m, "x", o)
+		if err != nil || s.Refused != want.refused || s.Computed != want.computed {
+			t.Fatalf("%+v, want %+v: %v", s, want, err)
+		}
+	}
 }
 
 // A budget of bytes chooses a schedule that fits, whose gradient is held like any other; what cannot fit is out of budget.

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files anew")
 
-// goldenFile compares got with a file of testdata.
+// golden compares got with a file of testdata.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	name = "testdata/" + name

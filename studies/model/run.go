@@ -67,7 +67,7 @@ func Run(ctx context.Context, m *Model, name string, o Options) (*Summary, error
 			continue
 		}
 		seen[id] = true
-		if record, ok := log.Find(id); ok && !o.Fresh {
+		if record, ok := log.Find(id); ok && !o.Fresh && !mayWorkNow(record) {
 			s.Reused++
 			warnings[i] = s.note(recount(m.Study, record))
 			continue
@@ -96,6 +96,18 @@ func Run(ctx context.Context, m *Model, name string, o Options) (*Summary, error
 	}
 	s.Run = run
 	return s, errors.Join(err, run.Write(o.Dir, o.Formats...))
+}
+
+// mayWorkNow reports a record that another run may not repeat: a full disk is no property of its point.
+func mayWorkNow(r *results.Record) bool {
+	for _, table := range r.Tables {
+		for _, row := range table.Rows {
+			if row.Status == string(graph.ScheduleFailure) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // expand lists the points of the sweep with their identities.
