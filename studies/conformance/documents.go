@@ -181,6 +181,10 @@ func declaredResponses(c *Check) {
 		d, err := FiniteDifference(p, []int{0}, []*graph.Tensor{graph.Number(1.75)}, one, one, 1e-6, 3e-7)
 		c.expect(err == nil && d.Derivative == s.reverse && d.Verdict == s.verdict && slices.Equal(d.Declared, s.names),
 			"%s: reverse %v, want %v; %s %v, want %s %v; %v", s.what, d.Derivative, s.reverse, d.Verdict, d.Declared, s.verdict, s.names, err)
+		_, dy, err := graph.Directional(p, []int{0}, []*graph.Tensor{graph.Number(1.75)}, one)
+		c.expect(err == nil && dy[0].F[0] == s.reverse, "%s: forward %v, want %v; %v", s.what, dy, s.reverse, err)
+		vjp := graph.Declared(graph.VJP(p, []int{0}), 1)
+		c.expect(slices.Equal(vjp, s.names), "%s: its cotangent is marked %v, want %v", s.what, vjp, s.names)
 		c.Notes = append(c.Notes, fmt.Sprintf("%s: reverse %v, finite difference %.6f: %s %s", s.what, d.Derivative, d.Quotient, d.Verdict, strings.Join(d.Declared, ", ")))
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // Random programs are compared with finite differences until there are operationPrograms of them and every smooth operation
 // was differentiated in operationUses.
-const operationPrograms, operationUses, operationDraws = 100, 5, 5000
+const operationPrograms, operationUses, operationDraws = 100, 20, 20000
 
 // operations compares the reverse mode of random smooth programs with central differences at many steps, and those operations that
 // are smooth in pieces with their slopes in every piece; on boundaries they refuse. The rule of each operation of the table is met.
