@@ -186,6 +186,9 @@ func TestHypotheses(t *testing.T) {
 		claim := claim(t)
 		claim.Radius = c.radius
 		l := p.compare(t, []int{1, 2}, claim)
+		if l.Q == 0 {
+			t.Errorf("%s: q = 0 was not estimated", c.name)
+		}
 		for _, r := range l.Rows {
 			if r.Verdict != bounds.HypothesisFailed || !strings.Contains(r.Reason, c.want) {
 				t.Errorf("%s: K = %d: %s %s", c.name, r.K, r.Verdict, r.Reason)

@@ -58,6 +58,9 @@ type Row struct {
 func Compare(g, start *implicit.Map, theta []float64, steps []int, root *implicit.Root, s *implicit.Sensitivity, claim Claim, cause string) (*Ledger, error) {
 	l := &Ledger{Claim: claim, Delta0: math.NaN(), D0: math.NaN(), Failed: cause}
 	m, p, _ := g.Dims()
+	if claim.Source == bounds.Estimated && m > 0 { // until they are estimated
+		l.Q, l.LZ, l.LTheta = math.NaN(), math.NaN(), math.NaN()
+	}
 	c := &comparison{Ledger: l, g: g, theta: theta, root: root, s: s, steps: steps,
 		rng: rand.New(rand.NewPCG(claim.Seed, 0x666c6f6f72)), image: make([]float64, m), moved: make([]float64, m)}
 	if len(steps) == 0 {
