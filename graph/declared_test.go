@@ -369,3 +369,22 @@ func TestDeclaredIsNotItsProgram(t *testing.T) {
 		t.Errorf("linear in the operand instead:\n%v", lin)
 	}
 }
+
+// An operation whose program can fail stays, read or not, as its program would.
+func TestUnreadCompositeKeepsItsChecks(t *testing.T) {
+	b := graph.NewBuilder("log")
+	forward := b.Build(b.Emit(op.Log, nil, b.Input("x", graph.Scalar)))
+	r := graph.NewBuilder("response")
+	r.Input("x", graph.Scalar)
+	o, err := graph.Declare("log", forward, r.Build(r.LinearInput("seed", graph.Scalar)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := graph.NewBuilder("f")
+	x := f.Input("x", graph.Scalar)
+	f.Emit(o, nil, x)
+	p := graph.DropDead(f.Build(x))
+	if _, err := graph.Eval(p, graph.Number(-1)); statusOf(err) != graph.DomainError {
+		t.Errorf("have %v, want %s\n%v", err, graph.DomainError, p)
+	}
+}

@@ -234,3 +234,18 @@ func TestRunTimeRefusals(t *testing.T) {
 	_, err = e.Reverse(e.Tape)
 	refused("missing seed", `want 1 seeds, have 0`, err)
 }
+
+// The count of parent slots is that of the node with the most: a choice has three.
+func TestCostCountsSlots(t *testing.T) {
+	m, err := module.Read([]byte(`{"name": "m", "inputs": [{"name": "c", "dtype": "bool", "shape": [2]}, {"name": "x", "shape": [2]}], "nodes": [{"name": "h", "primitive": "select", "operands": ["c", "x", "x"]}], "outputs": ["h"]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := m.Instantiate(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := in.Cost(); c.R != 3 || c.A != 2 || c.Accumulation != 4 || float64(c.Total()) > c.Bound() {
+		t.Errorf("r = %d, a = %d, accumulation %d, want 3, 2, 4: %+v", c.R, c.A, c.Accumulation, c)
+	}
+}
