@@ -437,6 +437,32 @@ func TestChainOnDisk(t *testing.T) {
 	}
 }
 
+// A timed run must compute the gradient that was certified; a reference that is one rounding away tells that it is compared.
+func TestTimedRunIsCompared(t *testing.T) {
+	solver := newSolver(t, readText(t, subChain("T = 9", "T = 60")))
+	c, err := solver.chain.at(solver.chain.model.Study.Point(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, err := c.references(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := schedule.NewRevolve(c.steps, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.times(t.Context(), s, 2, first); err != nil {
+		t.Error(err)
+	}
+	last := len(first.gradient) - 1
+	first.gradient[last] = math.Nextafter(first.gradient[last], 2)
+	var differs *differsError
+	if _, _, err := c.times(t.Context(), s, 2, first); !errors.As(err, &differs) || differs.entry != last {
+		t.Errorf("%v, want a difference at entry %d", err, last)
+	}
+}
+
 // What the disk refused is tried again by the next run of the same folder; the rest is not.
 func TestChainDiskTriedAgain(t *testing.T) {
 	text := subChain(`"revolve"`, `"two-tier"`, "T = 9", "T = 60", "[2, 3]", "2") + "disk = { slots = 3, write = 2, read = 1 }\n"
