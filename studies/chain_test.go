@@ -633,3 +633,17 @@ func TestTaylor(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// A Hessian has its certificate also where no schedule is named.
+func TestHessianOfChosenSchedule(t *testing.T) {
+	text := subChain("methods = [\"store-all\", \"revolve\"]\nslots = [2, 3]", "memory = \"20kB\"", "T = 9", "T = 50") + "[hessian]\nx = 1\n"
+	out := solveText(t, text, 0)
+	rows := out.Record.Rows(results.Schedules)
+	if len(rows) != 1 || out.Violated+out.Refused != 0 {
+		t.Fatalf("%d rows, %v", len(rows), out.Warnings)
+	}
+	f := rows[0].Fields
+	if f.Get("of") != results.Text("hessian") || f.Get("certificate") != results.Text(certificateHolds) || f.Get("gradient_equal") != results.Bool(true) {
+		t.Errorf("%+v", f)
+	}
+}
