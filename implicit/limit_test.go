@@ -100,3 +100,34 @@ func TestUnits(t *testing.T) {
 		}
 	}
 }
+
+// A system whose unknowns differ by many orders is judged in units of one size: it is accepted where it
+// is regular, with the right derivatives, and refused at a fold of either unknown.
+func TestUnitsOfASystem(t *testing.T) {
+	for _, big := range []float64{1, 1e3, 1e6} {
+		for _, small := range []float64{1, 1e-3, 1e-6} {
+			for _, equation := range []float64{1, 1e-9, 1e9} {
+				regular := vectorMap(t, 2, 1, fmt.Sprintf("[(z[0] / %[1]g)^3 + z[0] / %[1]g - 2 * t[0], %[3]g * (exp(z[1] / %[2]g) - 2 * t[0])]", big, small, equation))
+				root, err := FindRoot(regular, []float64{0.9 * big, 0.5 * small}, []float64{1}, Settings{})
+				if err != nil {
+					t.Errorf("units %g, %g, %g: %v", big, small, equation, err)
+					continue
+				}
+				s, err := Differentiate(regular, root)
+				if err != nil || math.Abs(s.S[0]/big-0.5) > 1e-13 || math.Abs(s.S[1]/small-1) > 1e-13 {
+					t.Errorf("units %g, %g, %g: S = %v, %v", big, small, equation, s, err)
+				}
+				for _, fold := range []string{
+					"[(z[0] / %[1]g - 1)^2 - (t[0] - 1), %[3]g * (exp(z[1] / %[2]g) - 2 * t[0])]",
+					"[(z[0] / %[1]g)^3 + z[0] / %[1]g - 2 * t[0], %[3]g * ((z[1] / %[2]g - 1)^2 - (t[0] - 1))]",
+				} {
+					r := vectorMap(t, 2, 1, fmt.Sprintf(fold, big, small, equation))
+					root, err := FindRoot(r, []float64{1.3 * big, 1.3 * small}, []float64{1}, Settings{})
+					if statusOf(err) != graph.SingularStateJacobian {
+						t.Errorf("%s in units %g, %g, %g: %v (%v)", fold, big, small, equation, err, root.Z)
+					}
+				}
+			}
+		}
+	}
+}

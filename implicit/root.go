@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/implicit/linsolve"
@@ -89,7 +88,7 @@ func (root *Root) unknown() {
 // sampled is the safety factor on a Lipschitz constant that was estimated from a few directions.
 const sampled = 1.25
 
-// badUnits is how much a condition must shrink by scaling before the units are blamed for it.
+// badUnits is how much a condition must shrink by scaling before the units are taken for the cause.
 const badUnits = 1e3
 
 // certify judges a root: R_z must be regular, and must be so in the whole region in which the true
@@ -97,7 +96,8 @@ const badUnits = 1e3
 //
 // With δ the uncertainty of the root and L_A a local Lipschitz constant of R_z, the smallest singular
 // value at the true root is at least σ_min − L_A δ; L_A δ/σ_min ≤ ½ keeps half of it (and is
-// Kantorovich's condition for the existence of the root).
+// Kantorovich's condition for the existence of the root). Where unknowns or equations differ much in
+// size, the norms compare what cannot be compared; the same condition is then judged in units of one size.
 func (root *Root) certify(r *Map, s Settings) error {
 	root.unknown()
 	if r.m == 0 {
@@ -121,12 +121,16 @@ func (root *Root) certify(r *Map, s Settings) error {
 	if !(fold <= 0.5) {
 		reason := fmt.Sprintf("R_z could be singular within the uncertainty of the root: σ_min = %.3g, the root is known to %.3g, and R_z changes by %.3g per unit: ",
 			root.SigmaMin, root.Uncertainty, root.LipschitzA)
+		reason += "the solution branch may fold here; move the parameters away from the fold"
 		if root.ConditionTwo > badUnits*root.ConditionScaled {
-			reason += fmt.Sprintf("the condition is %.2g, but %.2g in better units: choose units in which unknowns and equations are of one size; if it persists, the solution branch may fold here", root.ConditionTwo, root.ConditionScaled)
-		} else {
-			reason += "the solution branch may fold here; move the parameters away from the fold"
+			if fold, err = root.scaledFold(r, rng); err != nil {
+				return graph.Within("near the root", err)
+			}
+			reason += fmt.Sprintf(" (the condition is %.2g, but %.2g in units in which unknowns and equations are of one size; there too the test fails)", root.ConditionTwo, root.ConditionScaled)
 		}
-		return &graph.Failure{Status: graph.SingularStateJacobian, Reason: reason}
+		if !(fold <= 0.5) {
+			return &graph.Failure{Status: graph.SingularStateJacobian, Reason: reason}
+		}
 	}
 	if limit := s.Tolerance * max(1, norm2(root.Z)); !(root.ErrorEstimate <= limit) {
 		return &graph.Failure{Status: graph.NotConverged, Reason: fmt.Sprintf(
@@ -134,117 +138,6 @@ func (root *Root) certify(r *Map, s Settings) error {
 			root.ErrorEstimate, limit, root.SigmaMin)}
 	}
 	return nil
-}
-
-// perturbedRuns is how many runs with perturbed operations measure the rounding of a map.
-const perturbedRuns = 8
-
-// measureRounding sets Rounding, Uncertainty, ErrorEstimate and blur: for each perturbed run, four times
-// the Newton step from it, and rounding of z itself. Unlike a ball, blur respects the units of the entries.
-func (root *Root) measureRounding(r *Map, rng *rand.Rand) error {
-	base := make([]float64, r.out)
-	if err := r.Eval(base, root.Z, root.theta); err != nil {
-		return graph.Within("near the root", err)
-	}
-	noise, moved := 0.0, 0.0
-	for range perturbedRuns {
-		value := make([]float64, r.out)
-		if err := r.Perturbed(value, root.Z, root.theta, rng); err != nil {
-			return graph.Within("near the root", err)
-		}
-		noise = max(noise, distance(value, base))
-		if _, err := root.lu.Solve(value, value, 1, linsolve.Plain); err != nil {
-			return r.refusal(err, "R_z at the root", graph.NotConverged)
-		}
-		moved = max(moved, norm2(value))
-		for i, z := range root.Z {
-			value[i] = float64(4*value[i]) + float64(float64(rng.IntN(3)-1)*linsolve.Epsilon*z)
-		}
-		root.blur = append(root.blur, value)
-	}
-	root.Rounding = max(2*noise, absMatVec(linsolve.Epsilon/2, root.jacobian, root.Z, r.out))
-	root.Uncertainty = (root.ResidualNorm + root.Rounding) / root.SigmaMin
-	root.ErrorEstimate = max(2*moved, linsolve.Epsilon/2*norm2(root.Z))
-	return nil
-}
-
-// oneBranch refuses a root at which a piecewise operation of f is on its branch boundary as far as the
-// root is known: another point that may be the root lies on another branch.
-func (root *Root) oneBranch(f *Map) error {
-	here, err := f.Branches(root.Z, root.theta)
-	if err != nil || len(here) == 0 {
-		return err
-	}
-	for _, b := range root.blur {
-		for _, side := range []float64{1, -1} {
-			there, err := f.Branches(axpy(root.Z, side, b), root.theta)
-			if err != nil {
-				return graph.Within("near the root", err)
-			}
-			if !slices.Equal(here, there) {
-				return &graph.Failure{Status: graph.Nondifferentiable, Reason: fmt.Sprintf(
-					"the root lies on a branch boundary of %s, as far as it is known (to %.3g): the derivative is another one on the other side; move the parameters away from the boundary", f.p.Name, root.ErrorEstimate)}
-			}
-		}
-	}
-	return nil
-}
-
-// probes is how many random combinations of the parameters stand for all of R_θ in an estimate.
-const probes = 4
-
-// localLipschitz estimates how fast R_z and R_θ change near the root, in the Frobenius norm, which
-// is not below the 2-norm: along the direction in which R_z is weakest and two random ones. Of more
-// than four parameters, R_θ is probed by random combinations V with E‖MV‖² = ‖M‖².
-func (root *Root) localLipschitz(r *Map, rng *rand.Rand) (la, lb float64, err error) {
-	directions := [][]float64{root.Right, randomUnit(rng, r.m), randomUnit(rng, r.m)}
-	h := 4 * root.Uncertainty
-	if h == 0 { // R is exact at the root, and nothing is multiplied by the estimates but 0
-		h = 1e-8
-	}
-	lanes := min(r.n, probes)
-	v := identity(r.n)
-	if r.n > probes {
-		v = make([]float64, r.n*lanes)
-		for i := range v {
-			v[i] = rng.NormFloat64() / math.Sqrt(probes)
-		}
-	}
-	here := make([]float64, r.out*lanes)
-	if err := r.paramProduct(here, v, lanes, root.Z, root.theta); err != nil {
-		return 0, 0, err
-	}
-	a, b := make([]float64, len(root.jacobian)), make([]float64, len(here))
-	for _, d := range directions {
-		z, err := root.nearby(d, h, func(z []float64) error {
-			if err := r.StateJacobian(a, nil, z, root.theta); err != nil {
-				return err
-			}
-			return r.paramProduct(b, v, lanes, z, root.theta)
-		})
-		if err != nil {
-			return 0, 0, err
-		}
-		step := distance(z, root.Z)
-		la = max(la, distance(a, root.jacobian)/step)
-		lb = max(lb, distance(b, here)/step)
-	}
-	return la, lb, nil
-}
-
-// nearby returns a point a small step from the root at which evaluate works: on one side or the
-// other, at h or a few smaller sizes.
-func (root *Root) nearby(d []float64, h float64, evaluate func(z []float64) error) (z []float64, err error) {
-	for range 4 {
-		for _, signed := range []float64{h, -h} {
-			z = axpy(root.Z, signed, d)
-			if err = evaluate(z); err == nil {
-				return z, nil
-			}
-		}
-		h /= 100
-	}
-	return nil, err
 }
 
 func distance(x, y []float64) float64 {

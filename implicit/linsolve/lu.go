@@ -262,3 +262,19 @@ func (f *LU) resize(n int) {
 		*v = vectors[i*n : (i+1)*n : (i+1)*n]
 	}
 }
+
+// Scaled is what is known of the equilibrated matrix A' = diag(Rows) A diag(Cols), in which equations
+// and unknowns are of one size.
+type Scaled struct {
+	Rows, Cols  []float64 // powers of two
+	InverseNorm float64   // an estimate of ‖A'⁻¹‖₁
+}
+
+// Scaled returns the scaling of the factored matrix. The slices are new.
+func (f *LU) Scaled() Scaled {
+	s := Scaled{Rows: make([]float64, len(f.row)), Cols: make([]float64, len(f.col)), InverseNorm: f.cond / f.scaledTransNorm}
+	for i := range f.row {
+		s.Rows[i], s.Cols[i] = math.Ldexp(1, f.row[i]), math.Ldexp(1, f.col[i])
+	}
+	return s
+}

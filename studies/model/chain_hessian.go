@@ -113,14 +113,29 @@ func (c *chainPoint) hessian(ctx context.Context, out *Outcome, row *results.Row
 		difference /= size
 	}
 	row.Fields.Set("hessian_gradient_gap", results.Float(difference))
+	held := false
 	for _, t := range trials(c.Study.Chain.Schedule) {
 		if t.method == studies.Online { // T is known by now
 			continue
 		}
+		held = true
 		if err := h.trial(ctx, out, t, value, first, second); err != nil {
 			return err
 		}
 	}
+	if held {
+		return nil
+	}
+	// Without a matrix of schedules, the two references hold each other.
+	r := results.Row{}
+	h.setOf(&r.Fields)
+	limits := second.schedule.Limits()
+	putTrial(&r.Fields, second.schedule.Name(), h.steps, limits.Slots, limits)
+	if _, failure := h.judged(&r, second, first, value, nil); failure != nil {
+		return failure
+	}
+	out.Record.Add(results.Schedules, r)
+	out.judgeSchedule(c.Study, r)
 	return nil
 }
 

@@ -24,7 +24,7 @@ const (
 )
 
 // measure times what the study asks to be timed. Nothing else in a record differs from run to run.
-func (c *chainPoint) measure(ctx context.Context, out *Outcome, value float64, first *swept) error {
+func (c *chainPoint) measure(ctx context.Context, out *Outcome, value float64, first, second *swept) error {
 	settings := &c.Study.Chain.Schedule
 	if settings.Repetitions == 0 && settings.Memory == 0 {
 		return nil
@@ -45,7 +45,7 @@ func (c *chainPoint) measure(ctx context.Context, out *Outcome, value float64, f
 	row.Fields.Set("tape_bytes", results.Int(costs.TapeBytes))
 	out.Record.Add(results.Measurements, row)
 	if settings.Memory > 0 {
-		return c.plan(ctx, out, costs, value, first)
+		return c.plan(ctx, out, costs, value, first, second)
 	}
 	for _, t := range trials(*settings) {
 		s, err := t.schedule(c.steps)
@@ -58,7 +58,15 @@ func (c *chainPoint) measure(ctx context.Context, out *Outcome, value float64, f
 		}
 		row := measurement(measuredRun)
 		putTrial(&row.Fields, t.method, c.steps, t.slots, s.Limits())
-		times, heap, err := c.times(ctx, s, settings.Repetitions)
+		times, heap, err := c.times(ctx, s, settings.Repetitions, first)
+		var differs *differsError
+		if errors.As(err, &differs) {
+			row.Reason = differs.Error()
+			row.Fields.Set("certificate", results.Text(certificateViolated))
+			out.Record.Add(results.Measurements, row)
+			out.judgeSchedule(c.Study, row)
+			continue
+		}
 		if err != nil { // such as of the scratch file: the rows that are there stay
 			var failure error
 			if row.Ending, failure = endingOf(c.refusal(ctx, err)); failure != nil {
@@ -112,8 +120,16 @@ func putTimes(f *results.Fields, times []float64, heap int64) {
 	f.Set("heap_bytes", results.Int(heap))
 }
 
-// times runs a schedule again, without instruments, and samples the objects on the heap that it adds.
-func (c *chainPoint) times(ctx context.Context, s schedule.Schedule, repetitions int) (seconds []float64, heap int64, err error) {
+// differsError is a timed run whose gradient is not that of the reference: its time is of no use.
+type differsError struct{ entry int }
+
+func (e *differsError) Error() string {
+	return fmt.Sprintf("the gradient of a timed run differs from the reference at entry %d", e.entry)
+}
+
+// times runs a schedule again, without instruments, and samples the objects on the heap that it adds. The runner goes other ways without
+// instruments than with them, so that its gradient is compared once more.
+func (c *chainPoint) times(ctx context.Context, s schedule.Schedule, repetitions int, reference *swept) (seconds []float64, heap int64, err error) {
 	runtime.GC()
 	before := heapBytes()
 	store, err := c.store(s)
@@ -155,7 +171,13 @@ func (c *chainPoint) times(ctx context.Context, s schedule.Schedule, repetitions
 		}
 	}
 	close(done)
-	return seconds, max(0, <-peak-before), err
+	heap = max(0, <-peak-before)
+	if err == nil {
+		if at, equal := schedule.SameBits(c.gradient(bar), reference.gradient); !equal {
+			err = &differsError{at}
+		}
+	}
+	return seconds, heap, err
 }
 
 func heapBytes() int64 {
@@ -226,7 +248,7 @@ func (c *chainPoint) costs(ctx context.Context) (schedule.Costs, error) {
 }
 
 // plan chooses the schedule of the least predicted time that fits the memory, runs it, and records what it was chosen from.
-func (c *chainPoint) plan(ctx context.Context, out *Outcome, costs schedule.Costs, value float64, first *swept) error {
+func (c *chainPoint) plan(ctx context.Context, out *Outcome, costs schedule.Costs, value float64, first, second *swept) error {
 	settings := &c.Study.Chain.Schedule
 	table, best, err := schedule.Plan(c.steps, costs, settings.Memory, 0)
 	if best < 0 {
@@ -259,7 +281,11 @@ func (c *chainPoint) plan(ctx context.Context, out *Outcome, costs schedule.Cost
 	}
 	got, err := c.sweep(ctx, s)
 	row := measurement(measuredChoice)
-	verdict, failure := c.judged(&row, got, first, value, err)
+	reference := first
+	if choice.Method == first.schedule.Name() && s.Limits() == first.schedule.Limits() {
+		reference = second // no run answers for itself
+	}
+	verdict, failure := c.judged(&row, got, reference, value, err)
 	if failure != nil {
 		return failure
 	}
@@ -270,8 +296,12 @@ func (c *chainPoint) plan(ctx context.Context, out *Outcome, costs schedule.Cost
 	if verdict == "" && row.Status == string(graph.OK) {
 		f.Set("replays", results.Int(got.result.Counts.Replays()))
 		f.Set("peak_bytes", results.Int(got.result.Bytes.Total()))
-		times, heap, err := c.times(ctx, s, max(1, settings.Repetitions))
-		if err != nil {
+		times, heap, err := c.times(ctx, s, max(1, settings.Repetitions), first)
+		var differs *differsError
+		if errors.As(err, &differs) {
+			row.Reason = differs.Error()
+			f.Set("certificate", results.Text(certificateViolated))
+		} else if err != nil {
 			return err
 		}
 		putTimes(f, times, heap)

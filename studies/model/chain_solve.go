@@ -119,7 +119,7 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p studies.Point) 
 	out.count(p.Study, row.Ending, "")
 	out.Record.Add(results.Chain, row)
 	c.putTheory(out.Record)
-	return c.measure(ctx, out, value, first)
+	return c.measure(ctx, out, value, first, second)
 }
 
 // declared names the declared responses that the derivatives depend on.

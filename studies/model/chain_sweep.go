@@ -116,14 +116,20 @@ func (c *chainPoint) sweep(ctx context.Context, s schedule.Schedule) (*swept, er
 	} else if out.value, err = c.chain.Value(value); err != nil {
 		return out, graph.Within("the objective", err)
 	}
-	out.gradient = slices.Clone(bar)
+	out.gradient = c.gradient(bar)
+	return out, nil
+}
+
+// gradient joins the cotangents of a sweep that is finished: of x_0, the parameters and the controls.
+func (c *chainPoint) gradient(bar []float64) []float64 {
+	g := slices.Clone(bar)
 	for i := range c.params {
-		out.gradient = append(out.gradient, c.chain.ParamBar(i)...)
+		g = append(g, c.chain.ParamBar(i)...)
 	}
 	for i := range c.controls {
-		out.gradient = append(out.gradient, c.chain.ControlBar(i)...)
+		g = append(g, c.chain.ControlBar(i)...)
 	}
-	return out, nil
+	return g
 }
 
 // store makes the scratch file of a schedule with disk slots, or nil.

@@ -438,6 +438,32 @@ func TestChainOnDisk(t *testing.T) {
 	}
 }
 
+// A timed run must compute the gradient that was certified; a reference that is one rounding away tells that it is compared.
+func TestTimedRunIsCompared(t *testing.T) {
+	solver := newSolver(t, readText(t, subChain("T = 9", "T = 60")))
+	c, err := solver.chain.at(solver.chain.model.Study.Point(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, _, err := c.references(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := schedule.NewRevolve(c.steps, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.times(t.Context(), s, 2, first); err != nil {
+		t.Error(err)
+	}
+	last := len(first.gradient) - 1
+	first.gradient[last] = math.Nextafter(first.gradient[last], 2)
+	var differs *differsError
+	if _, _, err := c.times(t.Context(), s, 2, first); !errors.As(err, &differs) || differs.entry != last {
+		t.Errorf("%v, want a difference at entry %d", err, last)
+	}
+}
+
 // What the disk refused is tried again by the next run of the same folder; the rest is not.
 func TestChainDiskTriedAgain(t *testing.T) {
 	text := subChain(`"revolve"`, `"two-tier"`, "T = 9", "T = 60", "[2, 3]", "2") + "disk = { slots = 3, write = 2, read = 1 }\n"
@@ -606,5 +632,19 @@ func TestTaylor(t *testing.T) {
 	cubic := func(x []float64) (float64, error) { return x[0] * x[0] * x[0], nil }
 	if d := taylor(0, 0, []float64{0, 1}, v, cubic); !d.Agrees {
 		t.Errorf("%+v", d)
+	}
+}
+
+// A Hessian has its certificate also where no schedule is named.
+func TestHessianOfChosenSchedule(t *testing.T) {
+	text := subChain("methods = [\"store-all\", \"revolve\"]\nslots = [2, 3]", "memory = \"20kB\"", "T = 9", "T = 50") + "[hessian]\nx = 1\n"
+	out := solveText(t, text, 0)
+	rows := out.Record.Rows(results.Schedules)
+	if len(rows) != 1 || out.Violated+out.Refused != 0 {
+		t.Fatalf("%d rows, %v", len(rows), out.Warnings)
+	}
+	f := rows[0].Fields
+	if f.Get("of") != results.Text("hessian") || f.Get("certificate") != results.Text(certificateHolds) || f.Get("gradient_equal") != results.Bool(true) {
+		t.Errorf("%+v", f)
 	}
 }

@@ -258,7 +258,9 @@ func recount(study *studies.Study, r *results.Record) *Outcome {
 		out.judgeSchedule(study, row)
 	}
 	for _, row := range r.Rows(results.Measurements) {
-		if row.Fields.Get("kind") == results.Text(measuredChoice) {
+		kind := row.Fields.Get("kind")
+		bad := row.Status != string(graph.OK) || row.Fields.Get("certificate") == results.Text(certificateViolated)
+		if kind == results.Text(measuredChoice) || kind == results.Text(measuredRun) && bad {
 			out.judgeSchedule(study, row)
 		}
 	}
