@@ -246,15 +246,20 @@ func evalMatMul(at graph.Attrs, out *graph.Tensor, in []*graph.Tensor) *graph.Fa
 	if at.Flag("tb") {
 		bk, bj = 1, b.Shape[1]
 	}
-	round := rounding(a.DType)
 	m, n := out.Shape[0], out.Shape[1]
 	for i := range m {
-		row := out.F[i*n : (i+1)*n]
-		for k := range inner {
-			x := a.F[i*ai+k*ak]
-			for j := range row {
-				row[j] = round(row[j] + round(float64(x*b.F[k*bk+j*bj])))
+		for j := range n {
+			var sum float64
+			if a.DType == graph.Float32 {
+				for k := range inner {
+					sum = float64(float32(sum + float64(float32(a.F[i*ai+k*ak]*b.F[k*bk+j*bj]))))
+				}
+			} else {
+				for k := range inner {
+					sum += float64(a.F[i*ai+k*ak] * b.F[k*bk+j*bj])
+				}
 			}
+			out.F[i*n+j] = sum
 		}
 	}
 	return nil
