@@ -209,8 +209,8 @@ func (s *Solver) branch(out *Outcome, branch string, start *implicit.Map, theta 
 		return nil
 	}
 	cause := ""
-	if err != nil {
-		root, sensitivity, cause = nil, nil, "there is no exact branch to compare with: "+ending.Reason
+	if sensitivity == nil { // where only an objective was refused, the branch is there
+		root, cause = nil, "there is no exact branch to compare with: "+ending.Reason
 	}
 	return s.iterates(out, branch, start, theta, root, sensitivity, cause)
 }
@@ -223,18 +223,19 @@ func (s *Solver) settings() implicit.Settings {
 // maxJacobian is the largest m×p matrix that is computed: 256 MB.
 const maxJacobian = 1 << 25
 
-// exact finds the root from z0 and differentiates along its branch; on a refusal it returns what it has.
+// exact finds the root from z0 and differentiates along its branch; on a refusal it returns what it
+// has, which is the sensitivity of the state where only an objective is refused.
 func (s *Solver) exact(z0, theta []float64, settings implicit.Settings) (root *implicit.Root, d *implicit.Sensitivity, g []implicit.Gradient, err error) {
 	if s.model.Study.Kind == studies.FixedPoint {
 		root, err = implicit.FindLimit(s.equations, s.residual, z0, theta, settings)
 	} else {
 		root, err = implicit.FindRoot(s.residual, z0, theta, settings)
 	}
-	if err == nil {
-		g, err = implicit.Gradients(s.residual, s.objectives, root, s.seed)
-	}
 	if m, p, _ := s.residual.Dims(); err == nil && m*p <= maxJacobian {
 		d, err = implicit.Differentiate(s.residual, root)
+	}
+	if err == nil {
+		g, err = implicit.Gradients(s.residual, s.objectives, root, s.seed)
 	}
 	return root, d, g, err
 }
