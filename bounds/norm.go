@@ -61,33 +61,42 @@ func (n Norm) weight(i int) float64 {
 // Of returns ‖x‖; 0 for an empty vector, NaN if an entry is NaN.
 func (n Norm) Of(x []float64) float64 {
 	n.check(len(x))
-	return n.of(len(x), func(i int) float64 { return x[i] })
+	return n.of(x, nil)
 }
 
 // Distance returns ‖x − y‖.
 func (n Norm) Distance(x, y []float64) float64 {
 	n.check(len(x))
-	return n.of(len(x), func(i int) float64 { return x[i] - y[i] })
+	return n.of(x, y)
 }
 
-// of is the norm of count entries. The 2-norm is scaled by the largest, so that no square overflows
-// or vanishes.
-func (n Norm) of(count int, entry func(int) float64) float64 {
+// of is the norm of x − y, or of x where y is nil. The 2-norm is scaled by the largest entry, so that
+// no square overflows or vanishes.
+func (n Norm) of(x, y []float64) float64 {
 	var sum, largest float64
-	for i := range count {
-		v := math.Abs(entry(i))
+	for i, v := range x {
+		if y != nil {
+			v -= y[i]
+		}
+		v = math.Abs(v)
 		sum += v
-		largest = math.Max(largest, v/n.weight(i))
+		if n.weights != nil {
+			v /= n.weights[i]
+		}
+		largest = max(largest, v)
 	}
 	switch {
 	case n.kind == "1":
 		return sum
-	case n.kind != "2" || largest == 0 || !(largest <= math.MaxFloat64):
+	case n.kind != "2" || len(x) == 1 || largest == 0 || !(largest <= math.MaxFloat64):
 		return largest
 	}
 	sum = 0
-	for i := range count {
-		v := entry(i) / largest
+	for i, v := range x {
+		if y != nil {
+			v -= y[i]
+		}
+		v /= largest
 		sum += float64(v * v)
 	}
 	return largest * math.Sqrt(sum)
@@ -152,6 +161,9 @@ func spectral(a []float64, rows, cols int) float64 {
 	}
 	if infinite {
 		return math.Inf(1)
+	}
+	if len(a) == 1 {
+		return math.Abs(a[0])
 	}
 	if rows == 1 || cols == 1 {
 		return blas64.Nrm2(blas64.Vector{N: len(a), Data: a, Inc: 1})

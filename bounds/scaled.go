@@ -19,9 +19,15 @@ func (a scaled) mul(b scaled) scaled {
 	e := math.FMA(a.hi, b.hi, -p) + (float64(a.hi*b.lo) + float64(a.lo*b.hi))
 	s := p + e
 	lo := e - (s - p)
-	hi, exp := math.Frexp(s)
+	exp := a.exp + b.exp
+	switch { // s is 0, or from ¼ to 1
+	case s >= 1:
+		s, lo, exp = s/2, lo/2, exp+1
+	case s < 0.5 && s != 0:
+		s, lo, exp = 2*s, 2*lo, exp-1
+	}
 	const far = 1 << 40 // beyond every float64; keeps sums of exponents within int
-	return scaled{hi: hi, lo: math.Ldexp(lo, -exp), exp: min(max(a.exp+b.exp+exp, -far), far)}
+	return scaled{hi: s, lo: lo, exp: min(max(exp, -far), far)}
 }
 
 // float returns the nearest float64, +Inf if it is too large.

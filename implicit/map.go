@@ -32,6 +32,9 @@ type compiled struct {
 	m, n, out                    int // lengths of z, θ and y
 	wrtState, wrtParams, wrtBoth linearized
 
+	declaredOnce sync.Once
+	declared     []string // responses that take part in f_z
+
 	vjpOnce sync.Once
 	vjp     *graph.Program // with respect to state and parameters
 }
@@ -143,13 +146,15 @@ func (f *Map) Joint(value, z, theta []float64) (*Derivative, error) {
 
 // DeclaredInState names the declared responses that take part in f_z: where there are any, f_z is not the derivative of f.
 func (f *Map) DeclaredInState() []string {
-	var names []string
-	_, late := graph.Split(f.p, f.state)
-	for o := range late.Outputs {
-		names = append(names, graph.Declared(late, o)...)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	f.declaredOnce.Do(func() {
+		_, late := graph.Split(f.p, f.state)
+		for o := range late.Outputs {
+			f.declared = append(f.declared, graph.Declared(late, o)...)
+		}
+		slices.Sort(f.declared)
+		f.declared = slices.Compact(f.declared)
+	})
+	return f.declared
 }
 
 // Affine reports whether the derivatives f_z and f_θ are the same at every z, by the structure of

@@ -62,38 +62,43 @@ func Compare(g, start *implicit.Map, theta []float64, steps []int, root *implici
 		l.Q, l.LZ, l.LTheta = math.NaN(), math.NaN(), math.NaN()
 	}
 	c := &comparison{Ledger: l, g: g, theta: theta, root: root, s: s, steps: steps,
-		rng: rand.New(rand.NewPCG(claim.Seed, 0x666c6f6f72)), image: make([]float64, m), moved: make([]float64, m)}
+		rng: rand.New(rand.NewPCG(claim.Seed, 0x666c6f6f72)), image: make([]float64, m), perturbed: make([]float64, m)}
 	if len(steps) == 0 {
 		return l, nil
 	}
 	if root != nil {
-		c.gz, c.gTheta, c.scale = make([]float64, m*m), make([]float64, m*p), make([]float64, m*p)
+		c.gz, c.gTheta, c.scratch = make([]float64, m*m), make([]float64, m*p), make([]float64, m*p)
 		if err := errors.Join(g.StateJacobian(c.gz, nil, root.Z, theta), g.ParamJacobian(c.gTheta, root.Z, theta)); err != nil {
 			return nil, err
 		}
 	}
+	l.Rows, c.kept = make([]Row, 0, len(steps)), make([]float64, 0, len(steps)*(m+m*p))
 	return l, Steps(g, start, theta, steps[len(steps)-1], c.visit)
 }
 
 // comparison is the state of one pass over the iterates.
 type comparison struct {
 	*Ledger
-	g          *implicit.Map
-	theta      []float64
-	root       *implicit.Root
-	s          *implicit.Sensitivity
-	steps      []int
-	rng        *rand.Rand
-	gz, gTheta []float64 // G_z and G_θ at z*
-	c          float64   // C = L_z‖s*‖ + L_θ
-	floor      *bounds.Floor
-	outside    string // the first iterate outside D
-	ball       bounds.Ball
-	image      []float64 // G(z_k)
-	moved      []float64 // the same, perturbed
-	eta        float64   // rounding of a step where it was measured last
-	etaRoot    float64   // and of R at z*
-	scale      []float64
+	g            *implicit.Map
+	theta        []float64
+	root         *implicit.Root
+	s            *implicit.Sensitivity
+	steps        []int
+	rng          *rand.Rand
+	gz, gTheta   []float64 // G_z and G_θ at z*
+	c            float64   // C = L_z‖s*‖ + L_θ
+	floor        *bounds.Floor
+	outside      string // the first iterate outside D
+	ball         bounds.Ball
+	image        []float64 // G(z_k)
+	perturbed    []float64 // the same, perturbed
+	moved        bool      // since eta was measured
+	eta          float64   // rounding of a step where it was measured last
+	etaE         float64   // that of the step of the Jacobian
+	etaRoot      float64   // and of R at z*
+	lastZ, lastE []float64
+	scratch      []float64 // m×p
+	kept         []float64 // memory of the rows' Z and E
 }
 
 func (c *comparison) visit(k int, z, e []float64) error {
@@ -102,11 +107,12 @@ func (c *comparison) visit(k int, z, e []float64) error {
 			return err
 		}
 	}
-	if c.outside == "" && c.root != nil && !c.ball.Contains(z) {
+	newZ, newE := c.moves(z, e)
+	if newZ && c.outside == "" && c.root != nil && !c.ball.Contains(z) {
 		c.outside = fmt.Sprintf("iterate %d lies outside D: ‖z_%d − z*‖ = %.3g, radius %.3g", k, k, c.Norm.Distance(z, c.root.Z), c.ball.Radius)
 	}
 	asked := len(c.steps) > 0 && k == c.steps[0]
-	measured := c.floor != nil && k&(k-1) == 0
+	measured := c.floor != nil && c.moved && k&(k-1) == 0
 	residual := math.NaN() // where G is not defined; that refuses the next step, and not this one
 	if (asked || measured) && c.g.Eval(c.image, z, c.theta) == nil {
 		residual = c.Norm.Distance(z, c.image)
@@ -125,13 +131,25 @@ func (c *comparison) visit(k int, z, e []float64) error {
 	if c.floor == nil {
 		return nil
 	}
-	return c.floor.Step(max(c.eta, c.etaRoot), c.rounding(e))
+	if newE {
+		c.etaE = c.rounding(e)
+	}
+	return c.floor.Step(max(c.eta, c.etaRoot), c.etaE)
+}
+
+// moves reports whether the iterate and its Jacobian are others than those of the step before: what
+// depends on them alone is not measured again where they stand still.
+func (c *comparison) moves(z, e []float64) (newZ, newE bool) {
+	newZ, newE = !sameBits(z, c.lastZ), !sameBits(e, c.lastE)
+	c.lastZ, c.lastE = append(c.lastZ[:0], z...), append(c.lastE[:0], e...)
+	c.moved = c.moved || newZ
+	return newZ, newE
 }
 
 // begin measures the start, settles the constants and checks the hypotheses that concern all of D.
 func (c *comparison) begin(z, e []float64) error {
 	c.Delta0 = c.Norm.Distance(z, c.root.Z)
-	c.D0 = c.matrix(difference(e, c.s.S))
+	c.D0 = c.sensitivityError(e)
 	if c.Radius == 0 {
 		c.Radius = 1.01 * c.Delta0
 		if c.Radius == 0 {
@@ -171,6 +189,14 @@ func (c *comparison) omegaS() float64 {
 func (c *comparison) matrix(a []float64) float64 {
 	m, p, _ := c.g.Dims()
 	return c.Norm.Matrix(a, m, p, c.NormTheta)
+}
+
+// sensitivityError is ‖E − s*‖.
+func (c *comparison) sensitivityError(e []float64) float64 {
+	for i, x := range e {
+		c.scratch[i] = x - c.s.S[i]
+	}
+	return c.matrix(c.scratch)
 }
 
 // square is the induced norm of an m×m matrix.
@@ -340,14 +366,14 @@ func (c *comparison) noise(f found) (float64, error) {
 }
 
 // measure sets the rounding error of a step from z, by perturbed runs of G, doubled twice. It is
-// measured at powers of two and kept in between, and never counts for less than twice that of R at z*.
+// measured at powers of two and kept in between and where z stands still, and never counts for less than twice that of R at z*.
 func (c *comparison) measure(z []float64) error {
-	c.eta = 0
+	c.eta, c.moved = 0, false
 	for range 2 {
-		if err := c.g.Perturbed(c.moved, z, c.theta, c.rng); err != nil {
+		if err := c.g.Perturbed(c.perturbed, z, c.theta, c.rng); err != nil {
 			return err
 		}
-		c.eta = max(c.eta, 4*c.Norm.Distance(c.moved, c.image))
+		c.eta = max(c.eta, 4*c.Norm.Distance(c.perturbed, c.image))
 	}
 	return nil
 }
@@ -362,20 +388,20 @@ func (c *comparison) rounding(e []float64) float64 {
 			for j := range m {
 				t += math.Abs(c.gz[i*m+j] * e[j*p+l])
 			}
-			c.scale[i*p+l] = t
+			c.scratch[i*p+l] = t
 		}
 	}
-	return float64(m+16) * 0x1p-53 * c.matrix(c.scale)
+	return float64(m+16) * 0x1p-53 * c.matrix(c.scratch)
 }
 
 // record appends the row of an asked K with its verdict.
 func (c *comparison) record(k int, z, e []float64, residual float64) error {
 	nan := math.NaN()
-	row := Row{K: k, Z: append([]float64{}, z...), E: append([]float64{}, e...), ResidualNorm: residual,
+	row := Row{K: k, Z: c.keep(z), E: c.keep(e), ResidualNorm: residual,
 		StateError: nan, StateBound: nan, StateFloor: nan, SensitivityError: nan, SensitivityBound: nan, SensitivityFloor: nan}
 	if c.root != nil {
 		row.StateError = c.Norm.Distance(z, c.root.Z)
-		row.SensitivityError = c.matrix(difference(e, c.s.S))
+		row.SensitivityError = c.sensitivityError(e)
 	}
 	failed := c.Failed
 	if failed == "" {
@@ -402,6 +428,13 @@ func (c *comparison) record(k int, z, e []float64, residual float64) error {
 	}
 	c.Rows = append(c.Rows, row)
 	return nil
+}
+
+// keep returns a copy of x.
+func (c *comparison) keep(x []float64) []float64 {
+	from := len(c.kept)
+	c.kept = append(c.kept, x...)
+	return c.kept[from:len(c.kept):len(c.kept)]
 }
 
 func holds(v bounds.Verdict) bool { return v == bounds.Holds || v == bounds.HoldsAtFloor }

@@ -2,6 +2,8 @@ package iterate
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/implicit"
@@ -16,6 +18,8 @@ import (
 //
 // The status comes from the primal recursion, also where tangents are zero, m = 0 or p = 0: an
 // operation outside its domain or on a branch boundary refuses, naming the step.
+//
+// A step that returns its input bit for bit is not taken again: every later one would return the same.
 func Steps(g, start *implicit.Map, theta []float64, k int, visit func(k int, z, e []float64) error) error {
 	m, p, out := g.Dims()
 	if _, _, zLen := start.Dims(); zLen != m || out != m {
@@ -32,12 +36,15 @@ func Steps(g, start *implicit.Map, theta []float64, k int, visit func(k int, z, 
 	}
 	tangents := make([]float64, (m+p)*p)
 	copy(tangents[m*p:], identity(p))
-	for step := 0; ; step++ {
+	for step, still := 0, false; ; step++ {
 		if err := visit(step, z, e); err != nil {
 			return err
 		}
 		if step == k {
 			return nil
+		}
+		if still {
+			continue
 		}
 		d, err := g.Joint(next, z, theta)
 		if err != nil {
@@ -47,8 +54,13 @@ func Steps(g, start *implicit.Map, theta []float64, k int, visit func(k int, z, 
 		if err := d.Push(nextE, tangents, p); err != nil {
 			return graph.Within(fmt.Sprintf("step %d", step+1), err)
 		}
+		still = sameBits(e, nextE) && sameBits(z, next)
 		z, next, e, nextE = next, z, nextE, e
 	}
+}
+
+func sameBits(x, y []float64) bool {
+	return slices.EqualFunc(x, y, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
 }
 
 func identity(n int) []float64 {

@@ -26,6 +26,9 @@ type Record struct {
 	Arrays  []Array `json:"arrays,omitempty"`
 }
 
+// Reset empties the record and keeps the memory of its tables and rows for the next ones.
+func (r *Record) Reset() { *r = Record{Tables: r.Tables[:0], Arrays: r.Arrays[:0]} }
+
 // Ending says how a computation ended: its status, and the reason when that is a refusal.
 type Ending struct {
 	Status string `json:"status"`
@@ -93,7 +96,9 @@ func (r *Record) Add(table string, row Row) {
 			return
 		}
 	}
-	r.Tables = append(r.Tables, Rows{table, []Row{row}})
+	n := len(r.Tables)
+	r.Tables = slices.Grow(r.Tables, 1)[:n+1] // beyond the old length there may be rows to use again
+	r.Tables[n] = Rows{table, append(r.Tables[n].Rows[:0], row)}
 }
 
 // Rows returns the record's rows of the named table.

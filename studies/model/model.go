@@ -37,6 +37,7 @@ type Model struct {
 	// Program is that of kind program, which has none of the others, and Seeds the cotangents of its outputs.
 	Program, Seeds *graph.Program
 
+	declared declaredResponses
 	length   *graph.Program // T of the constants
 	controls *graph.Program // their values, of constants and data
 	defines  map[string]*namedFormula
@@ -111,6 +112,8 @@ func Compile(s *studies.Study) (*Model, error) {
 		if err := m.lowerChain(); err != nil {
 			return nil, err
 		}
+	} else {
+		m.declared = declaredResponses{declaredBy(m.Equations, m.Objectives), declaredBy(append(slices.Clone(m.Starts), m.Equations)...)}
 	}
 	return m, m.checkUsed()
 }

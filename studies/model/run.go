@@ -75,7 +75,7 @@ func Run(ctx context.Context, m *Model, name string, o Options) (*Summary, error
 		todo = append(todo, i)
 	}
 	if !o.FailFast || s.Refused == 0 {
-		err = s.compute(ctx, m, points, todo, warnings, log, o)
+		err = s.compute(ctx, m, points, sweep.Points, todo, warnings, log, o)
 	}
 	for i, list := range warnings {
 		for _, text := range list {
@@ -149,7 +149,7 @@ func describe(s *studies.Study, name string) results.Study {
 var errEnough = errors.New("stopped at the first refusal")
 
 // compute runs the points of todo, which are places in the sweep, on o.Jobs goroutines.
-func (s *Summary) compute(ctx context.Context, m *Model, points []studies.Point, todo []int, warnings [][]string, log *results.Log, o Options) error {
+func (s *Summary) compute(ctx context.Context, m *Model, points []studies.Point, identities []results.Point, todo []int, warnings [][]string, log *results.Log, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	type answer struct {
@@ -174,6 +174,10 @@ func (s *Summary) compute(ctx context.Context, m *Model, points []studies.Point,
 				a := answer{at: at}
 				a.err = guarded(points[at], o.Seed, func() (err error) {
 					a.outcome, err = solver.Solve(ctx, points[at])
+					if err == nil {
+						a.outcome.Record.Point = identities[at].ID
+						err = log.Append(a.outcome.Record)
+					}
 					return err
 				})
 				answers <- a
@@ -190,9 +194,6 @@ func (s *Summary) compute(ctx context.Context, m *Model, points []studies.Point,
 			break
 		}
 		a := <-answers
-		if a.err == nil {
-			a.err = log.Append(a.outcome.Record)
-		}
 		if a.err != nil {
 			cancel(a.err)
 			continue

@@ -29,6 +29,8 @@ type Solver struct {
 	constants                       *implicit.Map
 	chain                           *chainSolver   // of a chain, which has nothing of the rest
 	program                         *programSolver // of kind program, which has nothing of the rest
+	record                          results.Record // of the point, its memory that of the one before
+	fields                          results.Fields // memory for the fields of its rows
 }
 
 // NewSolver compiles a model. The seed draws the directions and samples of its checks.
@@ -121,6 +123,7 @@ func (s *Solver) load(p studies.Point) []float64 {
 
 // Outcome is what a point came to.
 type Outcome struct {
+	// Record is valid until the solver's next point. It does not name its point yet.
 	Record *results.Record
 	// Refused counts rows whose status is a refusal that the study does not expect, Unexpected rows
 	// that should have been refused, and Violated rows whose verdict is a defect or a wrong declaration.
@@ -135,7 +138,9 @@ type Outcome struct {
 // is for what should not happen.
 func (s *Solver) Solve(ctx context.Context, p studies.Point) (*Outcome, error) {
 	began := time.Now()
-	out := &Outcome{Record: &results.Record{Point: p.ID(results.RecordFormat, s.seed)}}
+	s.record.Reset()
+	s.fields = s.fields[:0]
+	out := &Outcome{Record: &s.record}
 	if s.chain != nil {
 		if err := s.chain.solve(ctx, out, p); err != nil {
 			return nil, err
@@ -193,7 +198,7 @@ func (s *Solver) branch(out *Outcome, branch string, start *implicit.Map, theta 
 	row := results.Row{Branch: branch, Ending: ending}
 	if err == nil {
 		s.putGradients(&row.Fields, gradients)
-		putDeclared(&row.Fields, s.model.declared(false))
+		putDeclared(&row.Fields, s.model.declared.exact)
 		if err := s.putArrays(out.Record, branch, root, theta, sensitivity, gradients); err != nil {
 			return err
 		}
@@ -272,12 +277,16 @@ func (o *Outcome) count(s *studies.Study, e results.Ending, branch string) {
 	}
 }
 
-// declared names the declared responses that the derivatives of the exact branch, or of the K-step map, depend on.
-func (m *Model) declared(iterate bool) string {
-	if iterate {
-		return declaredBy(append(slices.Clone(m.Starts), m.Equations)...)
+// declaredResponses names the declared responses that the derivatives of the exact branch and of the
+// K-step map depend on.
+type declaredResponses struct{ exact, iterate string }
+
+// of names those of a row: k < 0 stands for the exact branch.
+func (d declaredResponses) of(k int) string {
+	if k < 0 {
+		return d.exact
 	}
-	return declaredBy(m.Equations, m.Objectives)
+	return d.iterate
 }
 
 // declaredBy names the declared responses that the outputs of some programs depend on.
@@ -408,28 +417,38 @@ func (s *Solver) putSensitivities(r *results.Record, branch, kind string, k int,
 	if len(jacobian) > maxSensitivities {
 		return
 	}
-	rest, declared := jacobian, s.model.declared(k >= 0)
+	rest, declared := jacobian, s.model.declared.of(k)
 	for b, block := range s.model.Study.State {
 		for i := range s.model.State[b].Len() {
 			for _, q := range s.model.Study.Parameters {
 				for l := range q.Value.Data {
-					row := results.Row{Branch: branch, Ending: ending, Fields: make(results.Fields, 0, 7)}
-					row.Fields.Set("kind", results.Text(kind))
+					f := append(s.take(8), results.Field{Column: "kind", Value: results.Text(kind)})
 					if k >= 0 {
-						row.Fields.Set("K", results.Int(k))
+						f = append(f, results.Field{Column: "K", Value: results.Int(k)})
 					}
-					row.Fields.Set("block", results.Text(block.Name))
-					row.Fields.Set("index", results.Text(entry(s.model.State[b].Shape, i)))
-					row.Fields.Set("parameter", results.Text(q.Name))
-					row.Fields.Set("parameter_index", results.Text(entry(q.Value.Shape, l)))
-					row.Fields.Set("value", results.Float(rest[0]))
-					putDeclared(&row.Fields, declared)
-					r.Add(results.Sensitivities, row)
+					f = append(f,
+						results.Field{Column: "block", Value: results.Text(block.Name)},
+						results.Field{Column: "index", Value: results.Text(entry(s.model.State[b].Shape, i))},
+						results.Field{Column: "parameter", Value: results.Text(q.Name)},
+						results.Field{Column: "parameter_index", Value: results.Text(entry(q.Value.Shape, l))},
+						results.Field{Column: "value", Value: results.Float(rest[0])})
+					putDeclared(&f, declared)
+					r.Add(results.Sensitivities, results.Row{Branch: branch, Ending: ending, Fields: f})
 					rest = rest[1:]
 				}
 			}
 		}
 	}
+}
+
+// take returns an empty list with room for n fields. Rows share the memory of one allocation.
+func (s *Solver) take(n int) results.Fields {
+	if cap(s.fields)-len(s.fields) < n {
+		s.fields = make(results.Fields, 0, max(n, 256))
+	}
+	from := len(s.fields)
+	s.fields = s.fields[:from+n]
+	return s.fields[from : from : from+n]
 }
 
 // iterates adds the ledger of the K-step map.
@@ -465,18 +484,19 @@ func (s *Solver) iterates(out *Outcome, branch string, start *implicit.Map, thet
 }
 
 func (s *Solver) putIterate(out *Outcome, branch string, l *iterate.Ledger, r iterate.Row) {
-	row := results.Row{Branch: branch, Ending: results.Ending{Status: string(iterate.Status)}, Fields: make(results.Fields, 0, 18)}
+	row := results.Row{Branch: branch, Ending: results.Ending{Status: string(iterate.Status)}}
 	if r.Verdict != bounds.Holds && r.Verdict != bounds.HoldsAtFloor {
 		row.Reason = r.Reason
 	}
-	f := &row.Fields
+	f := s.take(18)
+	put := func(column string, v results.Value) { f = append(f, results.Field{Column: column, Value: v}) }
 	number := func(column string, x float64) {
 		if !math.IsNaN(x) {
-			f.Set(column, results.Float(x))
+			put(column, results.Float(x))
 		}
 	}
-	f.Set("method", results.Text("iterate"))
-	f.Set("K", results.Int(r.K))
+	put("method", results.Text("iterate"))
+	put("K", results.Int(r.K))
 	number("residual_norm", r.ResidualNorm)
 	number("state_error", r.StateError)
 	number("state_bound", r.StateBound)
@@ -484,17 +504,18 @@ func (s *Solver) putIterate(out *Outcome, branch string, l *iterate.Ledger, r it
 	number("sensitivity_error", r.SensitivityError)
 	number("sensitivity_bound", r.SensitivityBound)
 	number("floor", r.SensitivityFloor)
-	f.Set("norm", results.Text(l.Norm.String()))
+	put("norm", results.Text(l.Norm.String()))
 	if !math.IsNaN(l.Delta0) {
 		number("q", l.Q)
 		number("L_z", l.LZ)
 		number("L_theta", l.LTheta)
 		number("delta0", l.Delta0)
 		number("d0", l.D0)
-		f.Set("constants", results.Text(string(l.Source)))
+		put("constants", results.Text(string(l.Source)))
 	}
-	f.Set("verdict", results.Text(string(r.Verdict)))
-	putDeclared(f, s.model.declared(true))
+	put("verdict", results.Text(string(r.Verdict)))
+	putDeclared(&f, s.model.declared.iterate)
+	row.Fields = f
 	out.Record.Add(results.Iterates, row)
 	out.judge(row)
 	s.putSensitivities(out.Record, branch, "iterate", r.K, row.Ending, r.E)
