@@ -8,14 +8,15 @@ import "math/rand/v2"
 //
 // Source: Monte Carlo arithmetic (Parker, 1997).
 type Perturber struct {
-	p      *Program
-	values []*Tensor
-	args   [][]*Tensor // of each node
+	p       *Program
+	values  []*Tensor
+	args    [][]*Tensor // of each node
+	outputs []*Tensor
 }
 
 // NewPerturber returns the memory for perturbed runs of a program, one at a time.
 func NewPerturber(p *Program) *Perturber {
-	q := &Perturber{p: p, values: make([]*Tensor, p.NumValues()), args: make([][]*Tensor, len(p.Nodes))}
+	q := &Perturber{p: p, values: make([]*Tensor, p.NumValues()), args: make([][]*Tensor, len(p.Nodes)), outputs: make([]*Tensor, len(p.Outputs))}
 	for i := range p.Nodes {
 		q.values[len(p.Inputs)+i] = NewTensor(p.Nodes[i].Type)
 		q.args[i] = make([]*Tensor, len(p.Nodes[i].Args))
@@ -45,7 +46,10 @@ func (q *Perturber) Run(rng *rand.Rand, inputs ...*Tensor) ([]*Tensor, error) {
 			out.perturb(rng)
 		}
 	}
-	return outputsAt(q.p, q.values), nil
+	for i, v := range q.p.Outputs {
+		q.outputs[i] = q.values[v]
+	}
+	return q.outputs, nil
 }
 
 // perturb moves every entry by at most a unit of its last place.

@@ -20,6 +20,7 @@ type Map struct {
 	workspace                *exec.Workspace
 	value                    []exec.Buffer
 	perturber, pullPerturber *graph.Perturber
+	pulled                   []*graph.Tensor // inputs of the latter: those of f, then cotangents
 
 	byState, byParams, byBoth *Derivative
 }
@@ -199,29 +200,29 @@ func (f *Map) Perturbed(dst, z, theta []float64, rng *rand.Rand) error {
 	return nil
 }
 
-// perturbedPull evaluates (ȳᵀf_z, ȳᵀf_θ) with a random rounding of every operation, those of the
+// perturbedPull sets dst = (ȳᵀf_z, ȳᵀf_θ) with a random rounding of every operation, those of the
 // derivative included; see graph.Perturber.
-func (f *Map) perturbedPull(z, theta, cotangent []float64, rng *rand.Rand) ([]float64, error) {
+func (f *Map) perturbedPull(dst, z, theta, cotangent []float64, rng *rand.Rand) error {
 	f.vjpOnce.Do(func() { f.vjp = graph.Expand(graph.VJP(f.p, slices.Concat(f.state, f.params))) })
 	if f.pullPerturber == nil {
 		f.pullPerturber = graph.NewPerturber(f.vjp)
+		f.pulled = make([]*graph.Tensor, len(f.inputs))
+		for _, t := range f.p.OutputTypes() {
+			f.pulled = append(f.pulled, graph.NewTensor(t))
+		}
 	}
 	f.set(z, theta)
-	inputs := slices.Clone(f.inputs)
-	for _, t := range f.p.OutputTypes() {
-		n := t.Len()
-		inputs = append(inputs, graph.Floats(t.Shape, cotangent[:n:n]))
-		cotangent = cotangent[n:]
+	for _, x := range f.pulled[copy(f.pulled, f.inputs):] {
+		cotangent = cotangent[copy(x.F, cotangent):]
 	}
-	out, err := f.pullPerturber.Run(rng, inputs...)
+	out, err := f.pullPerturber.Run(rng, f.pulled...)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var row []float64
-	for _, t := range out[len(f.p.Outputs):] {
-		row = append(row, t.F...)
+	for _, x := range out[len(f.p.Outputs):] {
+		dst = dst[copy(dst, x.F):]
 	}
-	return row, nil
+	return nil
 }
 
 // piecewise reports whether f has operations that take branches.

@@ -116,25 +116,22 @@ func (root *Root) measureGradient(g *Gradient, r, j *Map, equations *Derivative,
 	if len(g.Gradient) == 0 {
 		return nil
 	}
-	here := make([]float64, len(row))
+	v := vectors(5, len(row))
+	here, pulled, objective, equation, c, mu := v[0], v[1], v[2], v[3], v[4], make([]float64, m)
 	if err := equations.Pull(here, g.Lambda, 1); err != nil {
 		return graph.Within("at the root", err)
 	}
-	mu, pulled := make([]float64, m), make([]float64, len(row))
 	for run := range blurredRuns {
 		z := root.Z
 		if len(root.blur) > 0 {
 			z = axpy(root.Z, 0.25, root.blur[run%len(root.blur)])
 		}
-		objective, err := j.perturbedPull(z, root.theta, pick, rng)
-		if err != nil {
+		if err := j.perturbedPull(objective, z, root.theta, pick, rng); err != nil {
 			return graph.Within("the objectives near the root", err)
 		}
-		equation, err := r.perturbedPull(z, root.theta, g.Lambda, rng)
-		if err != nil {
+		if err := r.perturbedPull(equation, z, root.theta, g.Lambda, rng); err != nil {
 			return graph.Within("near the root", err)
 		}
-		c := make([]float64, len(row))
 		for i := range c {
 			c[i] = (objective[i] - row[i]) - (equation[i] - here[i])
 		}

@@ -21,8 +21,8 @@ func (root *Root) measureRounding(r *Map, rng *rand.Rand) error {
 		return graph.Within("near the root", err)
 	}
 	noise, moved := 0.0, 0.0
-	for range perturbedRuns {
-		value := make([]float64, r.out)
+	root.blur = vectors(perturbedRuns, r.out)
+	for _, value := range root.blur {
 		if err := r.Perturbed(value, root.Z, root.theta, rng); err != nil {
 			return graph.Within("near the root", err)
 		}
@@ -34,7 +34,6 @@ func (root *Root) measureRounding(r *Map, rng *rand.Rand) error {
 		for i, z := range root.Z {
 			value[i] = float64(4*value[i]) + float64(float64(rng.IntN(3)-1)*linsolve.Epsilon*z)
 		}
-		root.blur = append(root.blur, value)
 	}
 	root.Rounding = max(2*noise, absMatVec(linsolve.Epsilon/2, root.jacobian, root.Z, r.out))
 	root.Uncertainty = (root.ResidualNorm + root.Rounding) / root.SigmaMin

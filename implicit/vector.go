@@ -2,6 +2,15 @@ package implicit
 
 import "math"
 
+// vectors returns k vectors of length n in one piece of memory.
+func vectors(k, n int) [][]float64 {
+	v, memory := make([][]float64, k), make([]float64, k*n)
+	for i := range v {
+		v[i], memory = memory[:n:n], memory[n:]
+	}
+	return v
+}
+
 // norm2 is ‖x‖₂.
 func norm2(x []float64) float64 {
 	var h float64

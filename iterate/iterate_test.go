@@ -337,3 +337,40 @@ func TestRoundingRefutesNoDeclaration(t *testing.T) {
 		}
 	}
 }
+
+// Where a step returns its input bit for bit, the rest is not computed; it is what it would be.
+func TestStandstill(t *testing.T) {
+	for _, c := range []struct{ g, start string }{
+		{"0.5 * z + 0.5 * t", "0 * t"},   // stands still after some fifty steps
+		{"0.75 * z + 0.25 * t", "7 * t"}, // somewhat later
+		{"-z", "0 * t"},                  // 0, −0, 0, …: equal, but not the same
+		{"-z + t", "0 * t"},              // a cycle
+		{"0.5 * z^2 + 0.1 * t", "t"},
+		{"z + 0 * t", "t"},                               // at once
+		{"(z - 1) * (z - 1) * (z - 1) + 1", "1 + 0 * t"}, // with a Jacobian of 0
+	} {
+		p := newProblem(t, 2, []float64{0.3, -0.2}, c.g, c.start)
+		const k = 300
+		z, e := make([]float64, 2), make([]float64, 4)
+		initial, err := p.start.Joint(z, nil, p.theta)
+		if err == nil {
+			err = initial.Push(e, identity(2), 2)
+		}
+		visits := 0
+		if err == nil {
+			err = Steps(p.g, p.start, p.theta, k, func(step int, zk, ek []float64) error {
+				visits++
+				if !sameBits(z, zk) || !sameBits(e, ek) {
+					t.Fatalf("%s at K = %d: %v, %v; want %v, %v", c.g, step, zk, ek, z, e)
+				}
+				next, tangents := make([]float64, 2), append(append([]float64{}, e...), identity(2)...)
+				d, err := p.g.Joint(next, z, p.theta)
+				z = next
+				return errors.Join(err, d.Push(e, tangents, 2))
+			})
+		}
+		if err != nil || visits != k+1 {
+			t.Errorf("%s: %d visits, %v", c.g, visits, err)
+		}
+	}
+}

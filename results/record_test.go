@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"strconv"
@@ -171,5 +172,30 @@ func TestToolDigest(t *testing.T) {
 	a, err := ToolDigest()
 	if b, _ := ToolDigest(); err != nil || a != b || !pointPattern.MatchString(a) {
 		t.Errorf("%q, %q, %v", a, b, err)
+	}
+}
+
+// A record that is emptied shows nothing of what it held, and rows of the same tables cost no memory.
+func TestReset(t *testing.T) {
+	var r Record
+	fill := func() {
+		for _, table := range []string{Implicit, Iterates, Iterates} {
+			r.Add(table, Row{Ending: Ending{Status: "OK"}})
+		}
+	}
+	fill()
+	r.Failure, r.Point, r.Arrays = &Ending{Status: "DOMAIN_ERROR"}, "0123456789ab", append(r.Arrays, Array{Name: "z"})
+	r.Reset()
+	if !bytes.Equal(r.encode(), new(Record).encode()) {
+		t.Errorf("left over: %s", r.encode())
+	}
+	r.Add(Iterates, Row{Branch: "upper", Ending: Ending{Status: "OK"}})
+	want := Record{Tables: []Rows{{Iterates, []Row{{Branch: "upper", Ending: Ending{Status: "OK"}}}}}}
+	if !bytes.Equal(r.encode(), want.encode()) {
+		t.Errorf("have %s, want %s", r.encode(), want.encode())
+	}
+	fill()
+	if n := testing.AllocsPerRun(10, func() { r.Reset(); fill() }); n != 0 {
+		t.Errorf("%v allocations", n)
 	}
 }

@@ -203,10 +203,24 @@ type triplet struct {
 	left, right  []float64
 }
 
+// number is the singular triplet of a 1×1 operator.
+func number(mul func(dst, x []float64, form Form)) triplet {
+	t := triplet{left: []float64{0}, right: []float64{1}}
+	mul(t.left, t.right, Plain)
+	t.value = math.Abs(t.left[0])
+	if t.left[0] = math.Copysign(1, t.left[0]); t.value-t.value != 0 {
+		return triplet{value: math.NaN(), error: math.NaN(), left: []float64{0}, right: []float64{0}}
+	}
+	return t
+}
+
 // singular returns the largest singular triplet of the n×n operator mul, by Golub–Kahan
 // bidiagonalisation with full reorthogonalisation from a fixed random start, restarted from the
 // best vector. If the operator overflows, the value is NaN and the vectors are 0.
 func singular(n int, mul func(dst, x []float64, form Form)) triplet {
+	if n == 1 {
+		return number(mul)
+	}
 	const restarts, width, accuracy = 10, 40, 1e-10
 	rng := rand.New(rand.NewPCG(1, 2))
 	start := make([]float64, n)

@@ -102,12 +102,18 @@ func (s *Solver) load(p studies.Point) []float64 {
 	for _, q := range p.Parameters {
 		theta = append(theta, q.Value.Data...)
 	}
+	var values []*graph.Tensor
+	for _, list := range [][]studies.Quantity{p.Constants, s.model.Study.Data} {
+		for _, q := range list {
+			values = append(values, graph.Floats(q.Value.Shape, q.Value.Data))
+		}
+	}
 	fix := func(f *implicit.Map, from int) {
 		if f == nil {
 			return
 		}
-		for i, q := range append(append([]studies.Quantity{}, p.Constants...), s.model.Study.Data...) {
-			f.Fix(from+i, graph.Floats(q.Value.Shape, q.Value.Data))
+		for i, x := range values {
+			f.Fix(from+i, x)
 		}
 	}
 	params, blocks := len(s.model.Study.Parameters), len(s.model.Study.State)
@@ -195,7 +201,7 @@ func (s *Solver) branch(out *Outcome, branch string, start *implicit.Map, theta 
 		return failure
 	}
 	out.count(study, ending, branch)
-	row := results.Row{Branch: branch, Ending: ending}
+	row := results.Row{Branch: branch, Ending: ending, Fields: s.take(16)}
 	if err == nil {
 		s.putGradients(&row.Fields, gradients)
 		putDeclared(&row.Fields, s.model.declared.exact)
@@ -444,7 +450,7 @@ func (s *Solver) putSensitivities(r *results.Record, branch, kind string, k int,
 // take returns an empty list with room for n fields. Rows share the memory of one allocation.
 func (s *Solver) take(n int) results.Fields {
 	if cap(s.fields)-len(s.fields) < n {
-		s.fields = make(results.Fields, 0, max(n, 256))
+		s.fields = make(results.Fields, 0, max(n, 256, 2*cap(s.fields)))
 	}
 	from := len(s.fields)
 	s.fields = s.fields[:from+n]
