@@ -184,12 +184,7 @@ func (x *Tensor) Round32() {
 
 // nonFinite returns the offset of the first entry that is NaN or infinite, or -1.
 func (x *Tensor) nonFinite() int {
-	for i, v := range x.F {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(x.F, func(v float64) bool { return v-v != 0 })
 }
 
 // wellFormed reports a tensor whose entries do not belong to its type.

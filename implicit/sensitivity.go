@@ -117,7 +117,7 @@ func (root *Root) measureGradient(g *Gradient, r, j *Map, equations *Derivative,
 		return nil
 	}
 	v := vectors(5, len(row))
-	here, pulled, objective, equation, c, mu := v[0], v[1], v[2], v[3], v[4], make([]float64, m)
+	here, pulled, objective, equation, c := v[0], v[1], v[2], v[3], v[4]
 	if err := equations.Pull(here, g.Lambda, 1); err != nil {
 		return graph.Within("at the root", err)
 	}
@@ -135,10 +135,8 @@ func (root *Root) measureGradient(g *Gradient, r, j *Map, equations *Derivative,
 		for i := range c {
 			c[i] = (objective[i] - row[i]) - (equation[i] - here[i])
 		}
-		if _, err := root.lu.Solve(mu, c[:m], 1, linsolve.Transposed); err != nil {
-			return r.refusal(err, "R_z at the root", graph.AdjointNotConverged)
-		}
-		if err := equations.Pull(pulled, mu, 1); err != nil {
+		root.lu.Estimate(c[:m], linsolve.Transposed)
+		if err := equations.Pull(pulled, c[:m], 1); err != nil {
 			return graph.Within("at the root", err)
 		}
 		g.ErrorEstimate = max(g.ErrorEstimate, 2*distance(c[m:], pulled[m:]))

@@ -107,17 +107,8 @@ func (f *LU) least(a Dense, row, col []int) triplet {
 		}
 	}
 	inverse := singular(n, func(dst, x []float64, form Form) {
-		left, right := row, col
-		if form == Transposed {
-			left, right = col, row
-		}
-		for i, v := range x {
-			dst[i] = math.Ldexp(v, left[i])
-		}
-		f.solveFactors(dst, form)
-		for j, v := range dst {
-			dst[j] = math.Ldexp(v, right[j])
-		}
+		copy(dst, x)
+		f.substitute(dst, row, col, form)
 	})
 	for _, k := range zeros {
 		f.factors.Data[k*n+k] = 0
@@ -154,19 +145,9 @@ func (f *LU) conditionOne() float64 {
 		if kase == 0 {
 			break
 		}
-		form, left, right := Plain, f.row, f.col
-		if kase == 2 {
-			form, left, right = Transposed, f.col, f.row
-		}
-		for i := range x {
-			x[i] = math.Ldexp(x[i], left[i])
-		}
-		f.solveFactors(x, form)
-		for j := range x {
-			x[j] = math.Ldexp(x[j], right[j])
-			if x[j]-x[j] != 0 {
-				return math.Inf(1)
-			}
+		f.substitute(x, f.row, f.col, Form(kase == 2))
+		if v := largest(x); v-v != 0 {
+			return math.Inf(1)
 		}
 	}
 	return max(1, f.transposedNorm*inverse)

@@ -801,3 +801,42 @@ func Example() {
 	// [0.2 2.6] <nil>
 	// linsolve: the matrix is singular: pivot 1 is 0; equations [0 1] depend on each other in unknowns [0 1]: remove or change one of them
 }
+
+// An estimate has the error that the condition allows, in any units, and none comes of a refused matrix.
+func TestEstimate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(17, 1))
+	for n := 1; n <= 8; n++ {
+		for _, form := range []Form{Plain, Transposed} {
+			a, b := hilbert(n), vectorOf(n, rng)
+			a.Data[0] *= -1
+			for i := range n {
+				for j := range n {
+					a.Data[i*n+j] = math.Ldexp(a.Data[i*n+j], 40*(i%3)-60*(j%2))
+				}
+			}
+			f := factor(t, a)
+			want, _ := exactSolve(a, b, form)
+			x := slices.Clone(b)
+			f.Estimate(x, form)
+			for i := range x { // in the scaled unknowns, in which the condition is that of the estimate
+				scaling := f.Scaled().Cols
+				if form == Transposed {
+					scaling = f.Scaled().Rows
+				}
+				x[i] /= scaling[i]
+				want[i].Quo(want[i], new(big.Rat).SetFloat64(scaling[i]))
+			}
+			if e := relativeError(x, want); !(e <= 4*Epsilon*f.cond) {
+				t.Errorf("n = %d, form %v: relative error %.3g at condition %.3g", n, form, e, f.cond)
+			}
+		}
+	}
+	var f LU
+	if err := f.Factor(Dense{2, []float64{1, 2, 2, 4}}); err == nil {
+		t.Fatal("a singular matrix was factored")
+	}
+	x := []float64{1, 2}
+	if f.Estimate(x, Plain); !math.IsNaN(x[0]) || !math.IsNaN(x[1]) {
+		t.Errorf("of a singular matrix: %v", x)
+	}
+}

@@ -228,6 +228,34 @@ func (f *LU) moves() bool {
 	return false
 }
 
+// Estimate overwrites v with the solution of A x = v, or of Aᵀ x = v, without refinement and without
+// checks: its relative error is about ε·κ of the equilibrated matrix, which is enough to tell the size of x.
+// After a refusal by Factor it is NaN.
+func (f *LU) Estimate(v []float64, form Form) {
+	if f.err != nil {
+		for i := range v {
+			v[i] = math.NaN()
+		}
+		return
+	}
+	f.substitute(v, f.row, f.col, form)
+}
+
+// substitute overwrites v with the solution of A x = v, or of Aᵀ x = v, for the row and column scaling
+// (exponents of two) that leads from A to the factored matrix.
+func (f *LU) substitute(v []float64, row, col []int, form Form) {
+	if form == Transposed {
+		row, col = col, row
+	}
+	for i := range v {
+		v[i] = math.Ldexp(v[i], row[i])
+	}
+	f.solveFactors(v, form)
+	for j := range v {
+		v[j] = math.Ldexp(v[j], col[j])
+	}
+}
+
 // solveFactors solves A' v = v, or A'ᵀ v = v, in place with the factors.
 func (f *LU) solveFactors(v []float64, form Form) {
 	n := f.a.N
