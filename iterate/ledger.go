@@ -72,7 +72,7 @@ func Compare(g, start *implicit.Map, theta []float64, steps []int, root *implici
 			return nil, err
 		}
 	}
-	l.Rows, c.kept = make([]Row, 0, len(steps)), make([]float64, 0, len(steps)*(m+m*p))
+	l.Rows = make([]Row, 0, len(steps))
 	return l, Steps(g, start, theta, steps[len(steps)-1], c.visit)
 }
 
@@ -430,8 +430,11 @@ func (c *comparison) record(k int, z, e []float64, residual float64) error {
 	return nil
 }
 
-// keep returns a copy of x.
+// keep returns a copy of x. Small ones share an allocation.
 func (c *comparison) keep(x []float64) []float64 {
+	if cap(c.kept)-len(c.kept) < len(x) {
+		c.kept = make([]float64, 0, max(len(x), 64))
+	}
 	from := len(c.kept)
 	c.kept = append(c.kept, x...)
 	return c.kept[from:len(c.kept):len(c.kept)]

@@ -3,7 +3,6 @@ package iterate
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/implicit"
@@ -60,7 +59,15 @@ func Steps(g, start *implicit.Map, theta []float64, k int, visit func(k int, z, 
 }
 
 func sameBits(x, y []float64) bool {
-	return slices.EqualFunc(x, y, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) })
+	if len(x) != len(y) {
+		return false
+	}
+	for i, v := range x {
+		if math.Float64bits(v) != math.Float64bits(y[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 func identity(n int) []float64 {
