@@ -24,6 +24,8 @@ type code struct {
 	nodes     []*graph.Node // leaf functions of scalar instructions
 	constants []constant
 
+	scalarOnly bool // there is one step of scalars at most, and no other input or output
+
 	inputs, outputs           []size
 	scalarInputs              []int32 // their numbers: they are copied to consecutive registers,
 	firstInput                int     // from this one on

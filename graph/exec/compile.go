@@ -339,6 +339,7 @@ func (lo *lowering) emit() {
 		c.once = len(c.steps)
 	}
 	lo.placeOutputs()
+	c.scalarOnly = len(c.arrayInputs)+len(c.arrayOutputs) == 0 && (len(c.steps) == 0 || len(c.steps) == 1 && c.steps[0].kind == stepScalars)
 	c.registers = lo.regs.n
 	if c.tile == 0 {
 		c.tile = min(max(firstCache/8/max(1, c.tiles+c.intTiles)&^7, shortestTile), longestTile)

@@ -87,14 +87,20 @@ func (e *Exec) Run(ws *Workspace, in, out []Buffer) error {
 	if ws.e != e || ws.lanes != 1 {
 		return errors.New("exec: the workspace is of another executable, or of RunLanes")
 	}
-	c := e.plain
+	c := ws.c
 	ws.flag = 0
-	if err := c.bind(ws, in, out); err != nil {
-		return err
-	}
-	c.run(ws, c.steps)
-	if err := c.copyOut(ws, in, out); err != nil {
-		return err
+	if c.scalarOnly {
+		if !ws.runScalarOnly(c, in, out) {
+			return c.checkSizes(in, out, 1)
+		}
+	} else {
+		if err := c.bind(ws, in, out); err != nil {
+			return err
+		}
+		c.run(ws, c.steps)
+		if err := c.copyOut(ws, in, out); err != nil {
+			return err
+		}
 	}
 	if ws.flag != 0 {
 		return e.diagnose(in, out, 1)
