@@ -17,7 +17,7 @@ type linearized struct {
 	once                     sync.Once
 	primal, forward, reverse *exec.Exec
 	in, out                  []int // lengths of the inputs in wrt and of the outputs
-	constant                 bool         // the derivative is the same at every state
+	constant                 bool  // the derivative is the same at every state
 	err                      error
 }
 
