@@ -66,9 +66,14 @@ func (a *arena) release(at, n int) {
 
 // slots hands out small numbers: registers and tiles.
 type slots struct {
-	free []int
-	n    int
+	free   []int
+	n      int
+	blocks map[int]*run   // by the numbers in it
+	runs   map[int][]*run // free ones, by length
 }
+
+// run is a block of consecutive numbers, free again as soon as all of them are.
+type run struct{ at, n, used int }
 
 func (s *slots) alloc() int {
 	if k := len(s.free); k > 0 {
@@ -80,4 +85,37 @@ func (s *slots) alloc() int {
 	return s.n - 1
 }
 
-func (s *slots) release(slot int) { s.free = append(s.free, slot) }
+// allocBlock returns the first of n consecutive numbers.
+func (s *slots) allocBlock(n int) int {
+	if k := len(s.runs[n]); k > 0 {
+		b := s.runs[n][k-1]
+		s.runs[n] = s.runs[n][:k-1]
+		b.used = n
+		return b.at
+	}
+	return s.newBlock(n)
+}
+
+// newBlock is allocBlock of numbers that nothing has used.
+func (s *slots) newBlock(n int) int {
+	if s.blocks == nil {
+		s.blocks, s.runs = map[int]*run{}, map[int][]*run{}
+	}
+	b := &run{at: s.n, n: n, used: n}
+	s.n += n
+	for i := range n {
+		s.blocks[b.at+i] = b
+	}
+	return b.at
+}
+
+func (s *slots) release(slot int) {
+	b := s.blocks[slot]
+	if b == nil {
+		s.free = append(s.free, slot)
+		return
+	}
+	if b.used--; b.used == 0 {
+		s.runs[b.n] = append(s.runs[b.n], b)
+	}
+}

@@ -118,6 +118,50 @@ func chain(b *testing.B, e *exec.Exec, x, y []float64, n int, straight func(x, y
 	}
 }
 
+// tiny is a step of the logistic map x ↦ a·x·(1 − x): three operations.
+func tiny() *graph.Program {
+	w := writer{graph.NewBuilder("tiny")}
+	a, x := w.Input("a", graph.Scalar), w.Input("x", graph.Scalar)
+	return w.Build(w.mul(w.mul(a, x), w.sub(w.Full(graph.Scalar, 1), x)))
+}
+
+// straightTiny is a variable, so that it is called, as in a program that chooses its model when it runs.
+var straightTiny = func(in, out []float64) { out[0] = float64(float64(in[0]*in[1]) * (1 - in[1])) }
+
+// straightTinyPush is the linear part of tiny: its inputs are four residuals and two tangents.
+var straightTinyPush = func(in, out []float64) {
+	out[0] = float64(float64(float64(in[4]*in[0])+float64(in[1]*in[5]))*in[2]) + float64(in[3]*-in[5])
+}
+
+// BenchmarkTinyRun calls a program of three operations.
+func BenchmarkTinyRun(b *testing.B) {
+	e := mustCompile(b, tiny())
+	in, out, want := []float64{3.7, 0.3}, []float64{0}, []float64{0}
+	compare(b, runner(b, e, scalars(in), scalars(out)), func() { straightTiny(in, want) })
+	if !slices.Equal(out, want) {
+		b.Fatal(out, want)
+	}
+}
+
+// BenchmarkTinyLanes pushes one tangent through the linear part of a program of three operations.
+func BenchmarkTinyLanes(b *testing.B) {
+	l := graph.Linearize(tiny(), upTo(2))
+	e := mustCompile(b, l.Linear)
+	in, out, want := make([]float64, len(l.Linear.Inputs)), []float64{0}, []float64{0}
+	for i := range in {
+		in[i] = 0.25 + float64(i)
+	}
+	ws, x, y := e.NewLanes(1), scalars(in), scalars(out)
+	compare(b, func() {
+		if err := e.RunLanes(ws, x, y); err != nil {
+			b.Fatal(err)
+		}
+	}, func() { straightTinyPush(in, want) })
+	if !slices.Equal(out, want) {
+		b.Fatal(out, want)
+	}
+}
+
 func BenchmarkLorenz63(b *testing.B) {
 	var in, out [6]float64
 	copy(in[:], []float64{1, 1, 1, 10, 28, 8.0 / 3})
@@ -333,7 +377,7 @@ func BenchmarkMatrixVector(b *testing.B) {
 // BenchmarkLanes runs the linear part of a Lorenz-63 step on many lanes.
 func BenchmarkLanes(b *testing.B) {
 	p := graph.Linearize(lorenz63(), upTo(6)).Linear
-	for _, lanes := range []int{1, 6, 64} {
+	for _, lanes := range []int{1, 4, 16, 64} {
 		b.Run(fmt.Sprint(lanes), func(b *testing.B) {
 			e := mustCompile(b, p)
 			ws, in, out := e.NewLanes(lanes), exec.NewBuffers(types(p), 1), exec.NewBuffers(p.OutputTypes(), lanes)

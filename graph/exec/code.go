@@ -24,9 +24,14 @@ type code struct {
 	nodes     []*graph.Node // leaf functions of scalar instructions
 	constants []constant
 
-	inputs, outputs             []size
-	scalarInputs, scalarOutputs []scalarPlace
-	arrayInputs, arrayOutputs   []arrayPlace
+	fours      bool // all is there four times, for four lanes
+	scalarOnly bool // there is one step of scalars at most, and no other input or output
+
+	inputs, outputs           []size
+	scalarInputs              []int32 // their numbers: they are copied to consecutive registers,
+	firstInput                int     // from this one on
+	scalarOutputs             []scalarPlace
+	arrayInputs, arrayOutputs []arrayPlace
 
 	// sizes of what a Workspace owns
 	registers   int
@@ -122,6 +127,17 @@ type scalar struct {
 	d, a, b, c, e, f uint32
 }
 
+// parts returns the code without its variant, and the number of entries that the instruction works on.
+func (q *scalar) parts() (code uint16, entries int) {
+	switch {
+	case q.code < scalarEnd:
+		return q.code, 1
+	case q.code < scalarEnd+scalarWide:
+		return q.code - scalarWide, wide
+	}
+	return q.code - scalarForward, 1
+}
+
 // constant is a register that holds a literal.
 type constant struct {
 	register int
@@ -188,11 +204,10 @@ type eval struct {
 // size is the number of entries of a buffer.
 type size struct{ floats, perLane, ints int }
 
-// scalarPlace is an input or output that is copied from or to a register, given by its byte offset.
+// scalarPlace is an output that is copied from a register, given by its byte offset.
 type scalarPlace struct {
 	number   int32
 	register uint32
-	check    uint64 // the sign bit, if nothing later gives away that it is not finite
 }
 
 // arrayPlace is an input or output that is used where it is, through a view of its buffer, or an

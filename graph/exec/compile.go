@@ -18,7 +18,8 @@ type lowering struct {
 	steps []draft
 	tiles map[tileKey]int32
 	regs  slots
-	regAt map[int]int32 // view of a register
+	regAt map[int]int32  // view of a register
+	fours map[uint64]int // registers of a literal, four times
 }
 
 type fact struct {
@@ -55,7 +56,7 @@ type tileKey struct {
 }
 
 func compile(p *graph.Program, laned bool, tile int) (*code, error) {
-	lo := &lowering{p: p, c: &code{p: p, laned: laned, tile: tile}, tiles: map[tileKey]int32{}, regAt: map[int]int32{}}
+	lo := &lowering{p: p, c: &code{p: p, laned: laned, tile: tile}, tiles: map[tileKey]int32{}, regAt: map[int]int32{}, fours: map[uint64]int{}}
 	if err := lo.classify(); err != nil {
 		return nil, err
 	}
@@ -185,12 +186,19 @@ func (lo *lowering) placeChecks() {
 // length if its operands are there by then; what does not depend on lanes comes first.
 func (lo *lowering) schedule() error {
 	lo.checkInputs(false)
+	scalars, checks := len(lo.steps), lo.scalarChecks()
+	if checks != nil {
+		lo.steps = append(lo.steps, draft{kind: stepScalars, n: 1, checks: checks})
+	}
 	for _, laned := range []bool{false, true} {
 		if laned {
 			lo.c.once = len(lo.steps)
 			lo.checkInputs(true)
 		}
 		open := map[int]int{} // length to its last group
+		if !laned && checks != nil {
+			open[1] = scalars
+		}
 		for i := range lo.p.Nodes {
 			v := graph.Value(len(lo.p.Inputs) + i)
 			f := &lo.vals[v]
@@ -211,6 +219,16 @@ func (lo *lowering) checkInputs(laned bool) {
 			lo.steps = append(lo.steps, draft{kind: stepGroup, n: f.n, laned: laned, checks: []graph.Value{graph.Value(i)}})
 		}
 	}
+}
+
+// scalarChecks returns the scalar inputs that nothing later gives away.
+func (lo *lowering) scalarChecks() (list []graph.Value) {
+	for i := range lo.p.Inputs {
+		if f := &lo.vals[i]; f.finite && f.scalarFloat() {
+			list = append(list, graph.Value(i))
+		}
+	}
+	return list
 }
 
 func (lo *lowering) scheduleNode(v graph.Value, open map[int]int) error {
@@ -321,6 +339,7 @@ func (lo *lowering) emit() {
 		c.once = len(c.steps)
 	}
 	lo.placeOutputs()
+	c.scalarOnly = len(c.arrayInputs)+len(c.arrayOutputs) == 0 && (len(c.steps) == 0 || len(c.steps) == 1 && c.steps[0].kind == stepScalars)
 	c.registers = lo.regs.n
 	if c.tile == 0 {
 		c.tile = min(max(firstCache/8/max(1, c.tiles+c.intTiles)&^7, shortestTile), longestTile)
@@ -335,6 +354,7 @@ func (lo *lowering) emit() {
 
 func (lo *lowering) placeInputs() {
 	c := lo.c
+	c.firstInput = lo.regs.n
 	for i := range lo.p.Inputs {
 		f := &lo.vals[i]
 		c.inputs = append(c.inputs, f.size(f.laned))
@@ -343,11 +363,7 @@ func (lo *lowering) placeInputs() {
 		case f.scalarFloat():
 			// One that nothing reads has a register too, to be looked at.
 			f.reg = lo.regs.alloc()
-			scalar := scalarPlace{number: int32(i), register: 8 * uint32(f.reg)}
-			if f.finite {
-				scalar.check = signBit
-			}
-			c.scalarInputs = append(c.scalarInputs, scalar)
+			c.scalarInputs = append(c.scalarInputs, int32(i))
 			continue
 		case f.isFloat || f.isInt:
 			f.view = lo.addView(view{space: inInput, isInt: f.isInt, laned: f.laned, at: i, n: f.n, of: graph.Value(i)})
@@ -378,7 +394,7 @@ func (lo *lowering) placeOutputs() {
 		place := arrayPlace{number: int32(j), view: noOperand, source: noOperand, isInt: f.isInt, spread: c.laned && !f.laned}
 		switch {
 		case f.reg >= 0 && !place.spread:
-			c.scalarOutputs = append(c.scalarOutputs, scalarPlace{number: int32(j), register: 8 * uint32(f.reg)})
+			c.scalarOutputs = append(c.scalarOutputs, scalarPlace{int32(j), 8 * uint32(f.reg)})
 			continue
 		case f.output == j:
 			place.view = f.view

@@ -38,6 +38,9 @@ func (e *Exec) String() string {
 	if e.lanes != nil {
 		s += "\n" + e.lanes.String()
 	}
+	if e.fours != nil {
+		s += "\n" + e.fours().String()
+	}
 	return s
 }
 
@@ -53,6 +56,9 @@ func (c *code) String() string {
 	heading := "exec"
 	if c.laned {
 		heading = "exec on lanes"
+	}
+	if c.fours {
+		heading = "exec on four lanes"
 	}
 	l.line("%s %s: %d steps, tiles of %d entries", heading, c.p.Name, len(c.steps), c.tile)
 	for k, s := range c.steps {
@@ -199,6 +205,10 @@ func (l *listing) tileOp(t *tileOp) string {
 
 func (l *listing) scalar(q scalar) string {
 	r := func(at uint32) string { return fmt.Sprintf("r%d", at/8) }
+	code, entries := q.parts()
+	if q.code = code; entries > 1 {
+		r = func(at uint32) string { return fmt.Sprintf("r%d..%d", at/8, int(at/8)+entries-1) }
+	}
 	d, a, b, c, e, f := r(q.d), r(q.a), r(q.b), r(q.c), r(q.e), r(q.f)
 	switch {
 	case q.code == scalarTile:
@@ -207,6 +217,8 @@ func (l *listing) scalar(q scalar) string {
 		return fmt.Sprintf("%s = %s[%d]", d, l.view(int32(q.a)), q.b)
 	case q.code == scalarFinite:
 		return fmt.Sprintf("check_finite %s %s %s %s", a, b, c, e)
+	case q.code == scalarPack:
+		return fmt.Sprintf("%s to %s = %s %s %s %s", d, r(q.d+8*(wide-1)), a, b, c, e)
 	case q.code == scalarUnary:
 		return fmt.Sprintf("%s = %s %s", d, l.c.nodes[q.e].Op.Name, a)
 	case q.code == scalarBinary:

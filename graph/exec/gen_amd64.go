@@ -417,105 +417,107 @@ const handlerBytes = 128
 // scalars writes one handler for each scalar instruction, in the order of their codes. Each ends with the jump to
 // the next one, which the processor predicts better than one jump for all.
 func scalars() {
+	// Where the fields of an instruction are, and where its results and operands come to be.
+	p("#define FIELD(at) MOVL at(SI), AX")
+	p("#define NEXT MOVWLZX 28(SI), R8; ADDQ $28, SI; SHLQ $7, R8; ADDQ DX, R8; JMP R8")
+	p("#define HANDLER PCALIGN $%d;", handlerBytes)
+	p("#define OPERAND (DI)(AX*1)\n")
 	p("// func scalarLoop(base unsafe.Pointer, pc *scalar, flag *uint64) *scalar")
 	p("TEXT ·scalarLoop(SB), NOSPLIT, $0-32")
 	p("\tMOVQ base+0(FP), DI\n\tMOVQ pc+8(FP), SI")
 	p("\tMOVQ $0x7ff0000000000000, R12\n\tMOVQ $0x0010000000000000, R13\n\tXORL R11, R11")
+	p("\tVBROADCASTSD signMask<>(SB), Y14")
 	p("\tLEAQ ·scalarHandlers(SB), DX")
 	p("\tMOVWLZX (SI), R8\n\tSHLQ $7, R8\n\tADDQ DX, R8\n\tJMP R8\n")
 	p("// func scalarHandlers(base unsafe.Pointer, pc *scalar, flag *uint64) *scalar")
 	p("TEXT ·scalarHandlers(SB), NOSPLIT, $0-32")
-	start := func() { p("\tPCALIGN $%d", handlerBytes) }
-	next := func() {
-		p("\tMOVWLZX 28(SI), R8\n\tADDQ $28, SI\n\tSHLQ $7, R8\n\tADDQ DX, R8\n\tJMP R8")
-	}
-	field := map[string]int{"d": 4, "a": 8, "b": 12, "c": 16, "e": 20, "f": 24}
-	at := func(f string) string {
-		p("\tMOVL %d(SI), AX", field[f])
-		return "(DI)(AX*1)"
-	}
-	load := func(f, x string) { p("\tMOVSD %s, %s", at(f), x) }
-	store := func(x string) { p("\tMOVSD %s, %s", x, at("d")) }
-	names := []string{"ADDSD", "MULSD", "SUBSD"}
-	// apply computes X0 = X0 o operand f, or operand f − X0.
-	apply := func(o int, f string) {
-		if o < 3 {
-			p("\t%s %s, X0", names[o], at(f))
-			return
-		}
-		load(f, "X1")
-		p("\tSUBSD X0, X1\n\tMOVAPS X1, X0")
-	}
 	for range 5 { // what Go runs: return, tile, load, unary, binary
-		start()
-		p("\tMOVQ flag+16(FP), AX\n\tORQ R11, (AX)\n\tMOVQ SI, ret+24(FP)\n\tRET")
+		p("\tHANDLER VZEROUPPER; MOVQ flag+16(FP), AX; ORQ R11, (AX); MOVQ SI, ret+24(FP); RET")
 	}
-	start()
+	p("\tHANDLER") // finite
 	for _, f := range []string{"a", "b", "c", "e"} {
-		p("\tMOVQ %s, R8\n\tANDQ R12, R8\n\tADDQ R13, R8\n\tORQ R8, R11", at(f))
+		p("\tFIELD(%d); MOVQ OPERAND, R8; ANDQ R12, R8; ADDQ R13, R8; ORQ R8, R11", fields[f])
 	}
-	p("\tSHRQ $63, R11\n\tSHLQ $63, R11")
-	next()
-	for o := range 3 {
-		start()
-		load("a", "X0")
-		apply(o, "b")
-		store("X0")
-		next()
+	p("\tSHRQ $63, R11; SHLQ $63, R11; NEXT")
+	p("\tHANDLER MOVL 4(SI), BX") // pack
+	for k, f := range []string{"a", "b", "c", "e"} {
+		p("\tFIELD(%d); MOVQ OPERAND, R8; MOVQ R8, %d(DI)(BX*1)", fields[f], 8*k)
 	}
-	start() // div
-	load("a", "X0")
-	p("\tDIVSD %s, X0", at("b"))
-	store("X0")
-	next()
-	start() // neg
-	p("\tMOVQ %s, R8\n\tBTCQ $63, R8\n\tMOVL 4(SI), AX\n\tMOVQ R8, (DI)(AX*1)", at("a"))
-	next()
-	for o1 := range 3 {
-		for o2 := range 4 {
-			start()
-			load("a", "X0")
-			apply(o1, "b")
-			apply(o2, "c")
-			store("X0")
-			next()
-		}
-	}
-	for o1 := range 3 {
-		for o2 := range 4 {
-			for o3 := range 4 {
-				start()
-				load("a", "X0")
-				apply(o1, "b")
-				apply(o2, "c")
-				apply(o3, "e")
-				store("X0")
-				next()
-			}
-		}
-	}
-	for o1 := range 3 {
-		for o2 := range 3 {
-			for o3 := range 3 {
-				start()
-				load("a", "X0")
-				apply(o1, "b")
-				load("c", "X2")
-				p("\t%s %s, X2\n\t%s X2, X0", names[o3], at("e"), names[o2])
-				store("X0")
-				next()
-			}
-		}
-	}
-	for code := range 3 * 4 * 4 * 4 {
-		start()
-		load("a", "X0")
-		apply(code/64, "b")
-		apply(code/16%4, "c")
-		apply(code/4%4, "e")
-		apply(code%4, "f")
-		store("X0")
-		next()
+	p("\tNEXT")
+	for _, t := range []trees{{move: "VMOVSD", width: "SD", reg: "X"}, {move: "VMOVUPD", width: "PD", reg: "Y"}, {move: "VMOVSD", width: "SD", reg: "X", forward: true}} {
+		t.write()
 	}
 	p("")
+}
+
+var (
+	fields = map[string]int{"d": 4, "a": 8, "b": 12, "c": 16, "e": 20, "f": 24}
+	names  = []string{"ADD", "MUL", "SUB"}
+)
+
+// trees writes the handlers of sums, differences and products, on one entry or on four. The result ends up in
+// register 0, where a forwarded operand a is found.
+type trees struct {
+	move, width, reg string
+	forward          bool
+}
+
+func (t trees) load(f string, x int) {
+	if !t.forward || f != "a" {
+		p("\tFIELD(%d); %s OPERAND, %s%d", fields[f], t.move, t.reg, x)
+	}
+}
+
+// apply computes register x = register x o operand f, or operand f − register x.
+func (t trees) apply(o int, f string, x int) {
+	if o < 3 {
+		p("\tFIELD(%d); V%s%s OPERAND, %s%d, %s%d", fields[f], names[o], t.width, t.reg, x, t.reg, x)
+		return
+	}
+	t.load(f, 1)
+	p("\tVSUB%s %s%d, %s1, %s%d", t.width, t.reg, x, t.reg, t.reg, x)
+}
+
+// chain writes a handler that joins one operand after the other.
+func (t trees) chain(operations ...int) {
+	p("\tHANDLER")
+	t.load("a", 0)
+	for k, o := range operations {
+		t.apply(o, []string{"b", "c", "e", "f"}[k], 0)
+	}
+	t.end()
+}
+
+func (t trees) end() { p("\tFIELD(%d); %s %s0, OPERAND; NEXT", fields["d"], t.move, t.reg) }
+
+func (t trees) write() {
+	for o := range 3 {
+		t.chain(o)
+	}
+	p("\tHANDLER") // div
+	t.load("a", 0)
+	p("\tFIELD(%d); VDIV%s OPERAND, %s0, %s0", fields["b"], t.width, t.reg, t.reg)
+	t.end()
+	p("\tHANDLER") // neg
+	t.load("a", 0)
+	p("\tVXORPD %s14, %s0, %s0", t.reg, t.reg, t.reg)
+	t.end()
+	for code := range 3 * 4 {
+		t.chain(code/4, code%4)
+	}
+	for code := range 3 * 4 * 4 {
+		t.chain(code/16, code/4%4, code%4)
+	}
+	for code := range 3 * 3 * 3 {
+		p("\tHANDLER")
+		t.load("a", 0)
+		t.apply(code/9, "b", 0)
+		t.load("c", 2)
+		t.apply(code%3, "e", 2)
+		p("\tV%s%s %s2, %s0, %s0", names[code/3%3], t.width, t.reg, t.reg, t.reg)
+		t.end()
+	}
+	for code := range 3 * 4 * 4 * 4 {
+		t.chain(code/64, code/16%4, code/4%4, code%4)
+	}
 }

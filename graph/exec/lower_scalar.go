@@ -18,6 +18,10 @@ import (
 //
 // where o1, and all of a fork, are kAdd, kMul or kSub, and the others may also be turned:
 // c − (a o1 b).
+//
+// From scalarAdd on every instruction has two variants more. A wide one does the same on four
+// consecutive registers of the result and of every operand. A forwarded one differs in nothing but
+// that operand a is the result of the instruction before it, which a machine may still hold.
 const (
 	scalarReturn uint16 = iota // ends a list
 	scalarTile                 // runs an elementwise operation on one entry
@@ -25,6 +29,7 @@ const (
 	scalarUnary
 	scalarBinary
 	scalarFinite // raises the flag if one of four registers is not finite
+	scalarPack   // copies four registers to consecutive ones
 	scalarAdd
 	scalarMul
 	scalarSub
@@ -35,6 +40,11 @@ const (
 	scalarFork  = scalarChain + 3*4*4
 	scalarLong  = scalarFork + 3*3*3
 	scalarEnd   = scalarLong + 3*4*4*4
+
+	scalarWide    = scalarEnd - scalarAdd // what is added to the code of a wide instruction
+	scalarForward = 2 * scalarWide        // and of a forwarded one
+
+	wide = 4 // entries of a wide instruction
 
 	turned = 3 // c − x, among the operations of a pair or chain
 )
@@ -49,57 +59,109 @@ type pending struct {
 }
 
 func (lo *lowering) emitScalars(s int) {
-	list := lo.selectScalars(s)
-	lastReader := map[graph.Value]int{}
-	for k := range list {
-		for _, a := range list[k].args {
-			lastReader[lo.root(a)] = k
-		}
-		if d := list[k].d; d != graph.None {
-			lastReader[lo.root(d)] = max(k, lastReader[lo.root(d)])
+	first := len(lo.c.scalars)
+	units := lo.arrange(lo.selectScalars(s))
+	lastReader := map[graph.Value]int{} // by unit
+	for k, unit := range units {
+		for _, q := range unit {
+			for _, a := range q.args {
+				lastReader[lo.root(a)] = k
+			}
+			if q.d != graph.None {
+				lastReader[lo.root(q.d)] = max(k, lastReader[lo.root(q.d)])
+			}
 		}
 	}
-	for k := range list {
-		q := &list[k]
-		ins := scalar{code: q.code}
-		if q.tile != nil {
-			lo.emitScalarTile(q, &ins)
-		} else {
-			lo.emitRegisters(q, &ins, s, k, lastReader)
-		}
-		lo.c.scalars = append(lo.c.scalars, ins)
-		for _, v := range q.args {
-			if lastReader[lo.root(v)] == k {
+	w := widening{lowering: lo, packs: map[[wide]graph.Value]int{}}
+	for k, unit := range units {
+		release := func(v graph.Value) {
+			if v != graph.None && lastReader[lo.root(v)] == k {
 				lo.releaseDead(s, v)
 			}
 		}
-		if q.d != graph.None && lastReader[lo.root(q.d)] == k {
-			lo.releaseDead(s, q.d)
+		if len(unit) > 1 {
+			w.emit(unit)
+		} else {
+			lo.emitSingle(unit[0], release)
+		}
+		for _, q := range unit {
+			for _, v := range q.args {
+				release(v)
+			}
+			release(q.d)
 		}
 	}
+	w.release()
+	forward(lo.c.scalars[first:])
 	lo.c.scalars = append(lo.c.scalars, scalar{code: scalarReturn})
 }
 
-func (lo *lowering) emitRegisters(q *pending, ins *scalar, s, k int, lastReader map[graph.Value]int) {
-	fields := [...]*uint32{&ins.a, &ins.b, &ins.c, &ins.e, &ins.f}
-	if q.code == scalarLoad {
+// emitSingle writes one instruction.
+func (lo *lowering) emitSingle(q *pending, release func(graph.Value)) {
+	ins := scalar{code: q.code}
+	switch {
+	case q.tile != nil:
+		lo.emitScalarTile(q, &ins)
+	case q.code == scalarLoad:
 		ins.a, ins.b = uint32(lo.viewOf(q.args[0])), q.at
-	} else {
-		for i, a := range q.args {
-			*fields[i] = 8 * uint32(lo.registerOf(a))
-		}
+	default:
+		lo.setOperands(q, &ins)
 		for _, a := range q.args { // before the result, which may take the place of an operand
-			if lastReader[lo.root(a)] == k {
-				lo.releaseDead(s, a)
-			}
+			release(a)
 		}
 	}
 	if q.code == scalarUnary || q.code == scalarBinary {
 		ins.e = q.at
 	}
-	if q.d != graph.None {
+	if q.d != graph.None && q.tile == nil {
 		lo.place(q.d)
 		ins.d = 8 * uint32(lo.at(q.d).reg)
+	}
+	lo.c.scalars = append(lo.c.scalars, ins)
+}
+
+// forward marks the instructions whose operand a is the result of the one before; a sum or product may exchange its
+// operands for that.
+func forward(list []scalar) {
+	for k := 1; k < len(list); k++ {
+		q, before := &list[k], &list[k-1]
+		if before.code < scalarAdd || q.code < scalarAdd || q.code >= scalarEnd {
+			continue
+		}
+		if q.b == before.d && q.a != before.d && commutes(q.code) {
+			q.a, q.b = q.b, q.a
+		}
+		if q.a == before.d {
+			q.code += scalarForward
+		}
+	}
+}
+
+// commutes reports whether the first operation of an instruction is a sum or a product.
+func commutes(code uint16) bool {
+	switch {
+	case code < scalarDiv:
+		return code != scalarSub
+	case code < scalarPair:
+		return false
+	case code < scalarChain:
+		return (code-scalarPair)/4 != uint16(kSub)
+	case code < scalarFork:
+		return (code-scalarChain)/16 != uint16(kSub)
+	case code < scalarLong:
+		return (code-scalarFork)/9 != uint16(kSub)
+	}
+	return (code-scalarLong)/64 != uint16(kSub)
+}
+
+func (ins *scalar) operands() [5]*uint32 {
+	return [...]*uint32{&ins.a, &ins.b, &ins.c, &ins.e, &ins.f}
+}
+
+func (lo *lowering) setOperands(q *pending, ins *scalar) {
+	fields := ins.operands()
+	for i, a := range q.args {
+		*fields[i] = 8 * uint32(lo.registerOf(a))
 	}
 }
 
@@ -148,6 +210,7 @@ func (lo *lowering) placeConstants() {
 // products are part of the instruction that reads them, then one instruction for each of the others.
 func (lo *lowering) selectScalars(s int) []pending {
 	members := lo.steps[s].members
+	list := lo.checkFour(nil, lo.steps[s].checks)
 	inlined := map[graph.Value]bool{}
 	chosen := make([]pending, len(members))
 	for k := len(members) - 1; k >= 0; k-- {
@@ -155,7 +218,6 @@ func (lo *lowering) selectScalars(s int) []pending {
 			chosen[k] = lo.selectTree(s, v, inlined)
 		}
 	}
-	var list []pending
 	var finite []graph.Value
 	for k, v := range members {
 		if inlined[v] {
@@ -170,6 +232,11 @@ func (lo *lowering) selectScalars(s int) []pending {
 			finite = append(finite, v)
 		}
 	}
+	return lo.checkFour(list, finite)
+}
+
+// checkFour appends the instructions that look at values, four at a time.
+func (lo *lowering) checkFour(list []pending, finite []graph.Value) []pending {
 	for len(finite) > 0 {
 		four := make([]graph.Value, 4)
 		for i := range four {

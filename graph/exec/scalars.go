@@ -13,6 +13,34 @@ func store(base unsafe.Pointer, at uint32, x float64) {
 	*(*float64)(unsafe.Add(base, uintptr(at))) = x
 }
 
+// runScalarOnly is a run of a program of scalars only: many are so short that a call must not cost more than they do.
+// It reports whether the buffers fit.
+func (ws *Workspace) runScalarOnly(c *code, in, out []Buffer) bool {
+	if len(in) != len(c.inputs) || len(out) != len(c.scalarOutputs) {
+		return false
+	}
+	registers := ws.registers[c.firstInput:][:len(in)]
+	for k := range in {
+		b := &in[k]
+		if len(b.F) != 1 || len(b.I) != 0 {
+			return false
+		}
+		registers[k] = b.F[0]
+	}
+	if len(c.scalars) > 0 {
+		ws.runScalars(c, c.scalars)
+	}
+	base, places := ws.base, c.scalarOutputs[:len(out)]
+	for k := range out {
+		b := &out[k]
+		if len(b.F) != 1 || len(b.I) != 0 {
+			return false
+		}
+		b.F[0] = load(base, places[k].register)
+	}
+	return true
+}
+
 // runSpecial executes the scalar instructions that call functions or read arrays.
 func (ws *Workspace) runSpecial(c *code, q *scalar) {
 	base := ws.base

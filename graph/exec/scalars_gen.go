@@ -2,584 +2,594 @@
 
 package exec
 
+import "unsafe"
+
 // runScalarsGo executes scalar instructions in order.
 func (ws *Workspace) runScalarsGo(c *code, list []scalar) {
-	base := ws.base
 	for k := range list {
 		q := &list[k]
-		switch q.code {
-		case scalarFinite:
-			ws.flag |= (infinite(load(base, q.a)) | infinite(load(base, q.b)) | infinite(load(base, q.c)) | infinite(load(base, q.e))) & signBit
-		case scalarNeg:
-			store(base, q.d, -load(base, q.a))
-		case scalarDiv:
-			store(base, q.d, load(base, q.a)/load(base, q.b))
-		case scalarAdd:
-			store(base, q.d, (load(base, q.a) + load(base, q.b)))
-		case scalarMul:
-			store(base, q.d, float64(load(base, q.a)*load(base, q.b)))
-		case scalarSub:
-			store(base, q.d, (load(base, q.a) - load(base, q.b)))
-		case scalarPair + 0:
-			store(base, q.d, ((load(base, q.a) + load(base, q.b)) + load(base, q.c)))
-		case scalarPair + 1:
-			store(base, q.d, float64((load(base, q.a)+load(base, q.b))*load(base, q.c)))
-		case scalarPair + 2:
-			store(base, q.d, ((load(base, q.a) + load(base, q.b)) - load(base, q.c)))
-		case scalarPair + 3:
-			store(base, q.d, (load(base, q.c) - (load(base, q.a) + load(base, q.b))))
-		case scalarPair + 4:
-			store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)))
-		case scalarPair + 5:
-			store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)))
-		case scalarPair + 6:
-			store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)))
-		case scalarPair + 7:
-			store(base, q.d, (load(base, q.c) - float64(load(base, q.a)*load(base, q.b))))
-		case scalarPair + 8:
-			store(base, q.d, ((load(base, q.a) - load(base, q.b)) + load(base, q.c)))
-		case scalarPair + 9:
-			store(base, q.d, float64((load(base, q.a)-load(base, q.b))*load(base, q.c)))
-		case scalarPair + 10:
-			store(base, q.d, ((load(base, q.a) - load(base, q.b)) - load(base, q.c)))
-		case scalarPair + 11:
-			store(base, q.d, (load(base, q.c) - (load(base, q.a) - load(base, q.b))))
-		case scalarChain + 0:
-			store(base, q.d, (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e)))
-		case scalarChain + 1:
-			store(base, q.d, float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e)))
-		case scalarChain + 2:
-			store(base, q.d, (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e)))
-		case scalarChain + 3:
-			store(base, q.d, (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c))))
-		case scalarChain + 4:
-			store(base, q.d, (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e)))
-		case scalarChain + 5:
-			store(base, q.d, float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e)))
-		case scalarChain + 6:
-			store(base, q.d, (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e)))
-		case scalarChain + 7:
-			store(base, q.d, (load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c))))
-		case scalarChain + 8:
-			store(base, q.d, (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e)))
-		case scalarChain + 9:
-			store(base, q.d, float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e)))
-		case scalarChain + 10:
-			store(base, q.d, (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e)))
-		case scalarChain + 11:
-			store(base, q.d, (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c))))
-		case scalarChain + 12:
-			store(base, q.d, ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e)))
-		case scalarChain + 13:
-			store(base, q.d, float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e)))
-		case scalarChain + 14:
-			store(base, q.d, ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e)))
-		case scalarChain + 15:
-			store(base, q.d, (load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b)))))
-		case scalarChain + 16:
-			store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e)))
-		case scalarChain + 17:
-			store(base, q.d, float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e)))
-		case scalarChain + 18:
-			store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e)))
-		case scalarChain + 19:
-			store(base, q.d, (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c))))
-		case scalarChain + 20:
-			store(base, q.d, (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e)))
-		case scalarChain + 21:
-			store(base, q.d, float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e)))
-		case scalarChain + 22:
-			store(base, q.d, (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e)))
-		case scalarChain + 23:
-			store(base, q.d, (load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))))
-		case scalarChain + 24:
-			store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e)))
-		case scalarChain + 25:
-			store(base, q.d, float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e)))
-		case scalarChain + 26:
-			store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e)))
-		case scalarChain + 27:
-			store(base, q.d, (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c))))
-		case scalarChain + 28:
-			store(base, q.d, ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e)))
-		case scalarChain + 29:
-			store(base, q.d, float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e)))
-		case scalarChain + 30:
-			store(base, q.d, ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e)))
-		case scalarChain + 31:
-			store(base, q.d, (load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b)))))
-		case scalarChain + 32:
-			store(base, q.d, (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e)))
-		case scalarChain + 33:
-			store(base, q.d, float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e)))
-		case scalarChain + 34:
-			store(base, q.d, (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e)))
-		case scalarChain + 35:
-			store(base, q.d, (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c))))
-		case scalarChain + 36:
-			store(base, q.d, (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e)))
-		case scalarChain + 37:
-			store(base, q.d, float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e)))
-		case scalarChain + 38:
-			store(base, q.d, (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e)))
-		case scalarChain + 39:
-			store(base, q.d, (load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c))))
-		case scalarChain + 40:
-			store(base, q.d, (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e)))
-		case scalarChain + 41:
-			store(base, q.d, float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e)))
-		case scalarChain + 42:
-			store(base, q.d, (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e)))
-		case scalarChain + 43:
-			store(base, q.d, (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c))))
-		case scalarChain + 44:
-			store(base, q.d, ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e)))
-		case scalarChain + 45:
-			store(base, q.d, float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e)))
-		case scalarChain + 46:
-			store(base, q.d, ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e)))
-		case scalarChain + 47:
-			store(base, q.d, (load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b)))))
-		case scalarLong + 0:
-			store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 1:
-			store(base, q.d, float64((((load(base, q.a)+load(base, q.b))+load(base, q.c))+load(base, q.e))*load(base, q.f)))
-		case scalarLong + 2:
-			store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 3:
-			store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e))))
-		case scalarLong + 4:
-			store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 5:
-			store(base, q.d, float64(float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e))*load(base, q.f)))
-		case scalarLong + 6:
-			store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 7:
-			store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e))))
-		case scalarLong + 8:
-			store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 9:
-			store(base, q.d, float64((((load(base, q.a)+load(base, q.b))+load(base, q.c))-load(base, q.e))*load(base, q.f)))
-		case scalarLong + 10:
-			store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 11:
-			store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e))))
-		case scalarLong + 12:
-			store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c))) + load(base, q.f)))
-		case scalarLong + 13:
-			store(base, q.d, float64((load(base, q.e)-((load(base, q.a)+load(base, q.b))+load(base, q.c)))*load(base, q.f)))
-		case scalarLong + 14:
-			store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c))) - load(base, q.f)))
-		case scalarLong + 15:
-			store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c)))))
-		case scalarLong + 16:
-			store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 17:
-			store(base, q.d, float64((float64((load(base, q.a)+load(base, q.b))*load(base, q.c))+load(base, q.e))*load(base, q.f)))
-		case scalarLong + 18:
-			store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 19:
-			store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e))))
-		case scalarLong + 20:
-			store(base, q.d, (float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 21:
-			store(base, q.d, float64(float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e))*load(base, q.f)))
-		case scalarLong + 22:
-			store(base, q.d, (float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 23:
-			store(base, q.d, (load(base, q.f) - float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e))))
-		case scalarLong + 24:
-			store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 25:
-			store(base, q.d, float64((float64((load(base, q.a)+load(base, q.b))*load(base, q.c))-load(base, q.e))*load(base, q.f)))
-		case scalarLong + 26:
-			store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 27:
-			store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e))))
-		case scalarLong + 28:
-			store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c))) + load(base, q.f)))
-		case scalarLong + 29:
-			store(base, q.d, float64((load(base, q.e)-float64((load(base, q.a)+load(base, q.b))*load(base, q.c)))*load(base, q.f)))
-		case scalarLong + 30:
-			store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c))) - load(base, q.f)))
-		case scalarLong + 31:
-			store(base, q.d, (load(base, q.f) - (load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c)))))
-		case scalarLong + 32:
-			store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 33:
-			store(base, q.d, float64((((load(base, q.a)+load(base, q.b))-load(base, q.c))+load(base, q.e))*load(base, q.f)))
-		case scalarLong + 34:
-			store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 35:
-			store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e))))
-		case scalarLong + 36:
-			store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 37:
-			store(base, q.d, float64(float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e))*load(base, q.f)))
-		case scalarLong + 38:
-			store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 39:
-			store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e))))
-		case scalarLong + 40:
-			store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 41:
-			store(base, q.d, float64((((load(base, q.a)+load(base, q.b))-load(base, q.c))-load(base, q.e))*load(base, q.f)))
-		case scalarLong + 42:
-			store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 43:
-			store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e))))
-		case scalarLong + 44:
-			store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c))) + load(base, q.f)))
-		case scalarLong + 45:
-			store(base, q.d, float64((load(base, q.e)-((load(base, q.a)+load(base, q.b))-load(base, q.c)))*load(base, q.f)))
-		case scalarLong + 46:
-			store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c))) - load(base, q.f)))
-		case scalarLong + 47:
-			store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c)))))
-		case scalarLong + 48:
-			store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 49:
-			store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)+load(base, q.b)))+load(base, q.e))*load(base, q.f)))
-		case scalarLong + 50:
-			store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 51:
-			store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e))))
-		case scalarLong + 52:
-			store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 53:
-			store(base, q.d, float64(float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e))*load(base, q.f)))
-		case scalarLong + 54:
-			store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 55:
-			store(base, q.d, (load(base, q.f) - float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e))))
-		case scalarLong + 56:
-			store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 57:
-			store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)+load(base, q.b)))-load(base, q.e))*load(base, q.f)))
-		case scalarLong + 58:
-			store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 59:
-			store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e))))
-		case scalarLong + 60:
-			store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b)))) + load(base, q.f)))
-		case scalarLong + 61:
-			store(base, q.d, float64((load(base, q.e)-(load(base, q.c)-(load(base, q.a)+load(base, q.b))))*load(base, q.f)))
-		case scalarLong + 62:
-			store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b)))) - load(base, q.f)))
-		case scalarLong + 63:
-			store(base, q.d, (load(base, q.f) - (load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b))))))
-		case scalarLong + 64:
-			store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 65:
-			store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))+load(base, q.e))*load(base, q.f)))
-		case scalarLong + 66:
-			store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 67:
-			store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e))))
-		case scalarLong + 68:
-			store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 69:
-			store(base, q.d, float64(float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e))*load(base, q.f)))
-		case scalarLong + 70:
-			store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 71:
-			store(base, q.d, (load(base, q.f) - float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e))))
-		case scalarLong + 72:
-			store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 73:
-			store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))-load(base, q.e))*load(base, q.f)))
-		case scalarLong + 74:
-			store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 75:
-			store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e))))
-		case scalarLong + 76:
-			store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c))) + load(base, q.f)))
-		case scalarLong + 77:
-			store(base, q.d, float64((load(base, q.e)-(float64(load(base, q.a)*load(base, q.b))+load(base, q.c)))*load(base, q.f)))
-		case scalarLong + 78:
-			store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c))) - load(base, q.f)))
-		case scalarLong + 79:
-			store(base, q.d, (load(base, q.f) - (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)))))
-		case scalarLong + 80:
-			store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 81:
-			store(base, q.d, float64((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))+load(base, q.e))*load(base, q.f)))
-		case scalarLong + 82:
-			store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 83:
-			store(base, q.d, (load(base, q.f) - (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e))))
-		case scalarLong + 84:
-			store(base, q.d, (float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 85:
-			store(base, q.d, float64(float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e))*load(base, q.f)))
-		case scalarLong + 86:
-			store(base, q.d, (float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 87:
-			store(base, q.d, (load(base, q.f) - float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e))))
-		case scalarLong + 88:
-			store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 89:
-			store(base, q.d, float64((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))-load(base, q.e))*load(base, q.f)))
-		case scalarLong + 90:
-			store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 91:
-			store(base, q.d, (load(base, q.f) - (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e))))
-		case scalarLong + 92:
-			store(base, q.d, ((load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))) + load(base, q.f)))
-		case scalarLong + 93:
-			store(base, q.d, float64((load(base, q.e)-float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)))*load(base, q.f)))
-		case scalarLong + 94:
-			store(base, q.d, ((load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))) - load(base, q.f)))
-		case scalarLong + 95:
-			store(base, q.d, (load(base, q.f) - (load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)))))
-		case scalarLong + 96:
-			store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 97:
-			store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))+load(base, q.e))*load(base, q.f)))
-		case scalarLong + 98:
-			store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 99:
-			store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e))))
-		case scalarLong + 100:
-			store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 101:
-			store(base, q.d, float64(float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e))*load(base, q.f)))
-		case scalarLong + 102:
-			store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 103:
-			store(base, q.d, (load(base, q.f) - float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e))))
-		case scalarLong + 104:
-			store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 105:
-			store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))-load(base, q.e))*load(base, q.f)))
-		case scalarLong + 106:
-			store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 107:
-			store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e))))
-		case scalarLong + 108:
-			store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c))) + load(base, q.f)))
-		case scalarLong + 109:
-			store(base, q.d, float64((load(base, q.e)-(float64(load(base, q.a)*load(base, q.b))-load(base, q.c)))*load(base, q.f)))
-		case scalarLong + 110:
-			store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c))) - load(base, q.f)))
-		case scalarLong + 111:
-			store(base, q.d, (load(base, q.f) - (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)))))
-		case scalarLong + 112:
-			store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 113:
-			store(base, q.d, float64(((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))+load(base, q.e))*load(base, q.f)))
-		case scalarLong + 114:
-			store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 115:
-			store(base, q.d, (load(base, q.f) - ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e))))
-		case scalarLong + 116:
-			store(base, q.d, (float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 117:
-			store(base, q.d, float64(float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e))*load(base, q.f)))
-		case scalarLong + 118:
-			store(base, q.d, (float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 119:
-			store(base, q.d, (load(base, q.f) - float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e))))
-		case scalarLong + 120:
-			store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 121:
-			store(base, q.d, float64(((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))-load(base, q.e))*load(base, q.f)))
-		case scalarLong + 122:
-			store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 123:
-			store(base, q.d, (load(base, q.f) - ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e))))
-		case scalarLong + 124:
-			store(base, q.d, ((load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b)))) + load(base, q.f)))
-		case scalarLong + 125:
-			store(base, q.d, float64((load(base, q.e)-(load(base, q.c)-float64(load(base, q.a)*load(base, q.b))))*load(base, q.f)))
-		case scalarLong + 126:
-			store(base, q.d, ((load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b)))) - load(base, q.f)))
-		case scalarLong + 127:
-			store(base, q.d, (load(base, q.f) - (load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b))))))
-		case scalarLong + 128:
-			store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 129:
-			store(base, q.d, float64((((load(base, q.a)-load(base, q.b))+load(base, q.c))+load(base, q.e))*load(base, q.f)))
-		case scalarLong + 130:
-			store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 131:
-			store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e))))
-		case scalarLong + 132:
-			store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 133:
-			store(base, q.d, float64(float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e))*load(base, q.f)))
-		case scalarLong + 134:
-			store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 135:
-			store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e))))
-		case scalarLong + 136:
-			store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 137:
-			store(base, q.d, float64((((load(base, q.a)-load(base, q.b))+load(base, q.c))-load(base, q.e))*load(base, q.f)))
-		case scalarLong + 138:
-			store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 139:
-			store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e))))
-		case scalarLong + 140:
-			store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c))) + load(base, q.f)))
-		case scalarLong + 141:
-			store(base, q.d, float64((load(base, q.e)-((load(base, q.a)-load(base, q.b))+load(base, q.c)))*load(base, q.f)))
-		case scalarLong + 142:
-			store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c))) - load(base, q.f)))
-		case scalarLong + 143:
-			store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c)))))
-		case scalarLong + 144:
-			store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 145:
-			store(base, q.d, float64((float64((load(base, q.a)-load(base, q.b))*load(base, q.c))+load(base, q.e))*load(base, q.f)))
-		case scalarLong + 146:
-			store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 147:
-			store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e))))
-		case scalarLong + 148:
-			store(base, q.d, (float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 149:
-			store(base, q.d, float64(float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e))*load(base, q.f)))
-		case scalarLong + 150:
-			store(base, q.d, (float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 151:
-			store(base, q.d, (load(base, q.f) - float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e))))
-		case scalarLong + 152:
-			store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 153:
-			store(base, q.d, float64((float64((load(base, q.a)-load(base, q.b))*load(base, q.c))-load(base, q.e))*load(base, q.f)))
-		case scalarLong + 154:
-			store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 155:
-			store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e))))
-		case scalarLong + 156:
-			store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c))) + load(base, q.f)))
-		case scalarLong + 157:
-			store(base, q.d, float64((load(base, q.e)-float64((load(base, q.a)-load(base, q.b))*load(base, q.c)))*load(base, q.f)))
-		case scalarLong + 158:
-			store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c))) - load(base, q.f)))
-		case scalarLong + 159:
-			store(base, q.d, (load(base, q.f) - (load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c)))))
-		case scalarLong + 160:
-			store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 161:
-			store(base, q.d, float64((((load(base, q.a)-load(base, q.b))-load(base, q.c))+load(base, q.e))*load(base, q.f)))
-		case scalarLong + 162:
-			store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 163:
-			store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e))))
-		case scalarLong + 164:
-			store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 165:
-			store(base, q.d, float64(float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e))*load(base, q.f)))
-		case scalarLong + 166:
-			store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 167:
-			store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e))))
-		case scalarLong + 168:
-			store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 169:
-			store(base, q.d, float64((((load(base, q.a)-load(base, q.b))-load(base, q.c))-load(base, q.e))*load(base, q.f)))
-		case scalarLong + 170:
-			store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 171:
-			store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e))))
-		case scalarLong + 172:
-			store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c))) + load(base, q.f)))
-		case scalarLong + 173:
-			store(base, q.d, float64((load(base, q.e)-((load(base, q.a)-load(base, q.b))-load(base, q.c)))*load(base, q.f)))
-		case scalarLong + 174:
-			store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c))) - load(base, q.f)))
-		case scalarLong + 175:
-			store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c)))))
-		case scalarLong + 176:
-			store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 177:
-			store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)-load(base, q.b)))+load(base, q.e))*load(base, q.f)))
-		case scalarLong + 178:
-			store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 179:
-			store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e))))
-		case scalarLong + 180:
-			store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 181:
-			store(base, q.d, float64(float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e))*load(base, q.f)))
-		case scalarLong + 182:
-			store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 183:
-			store(base, q.d, (load(base, q.f) - float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e))))
-		case scalarLong + 184:
-			store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e)) + load(base, q.f)))
-		case scalarLong + 185:
-			store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)-load(base, q.b)))-load(base, q.e))*load(base, q.f)))
-		case scalarLong + 186:
-			store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e)) - load(base, q.f)))
-		case scalarLong + 187:
-			store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e))))
-		case scalarLong + 188:
-			store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b)))) + load(base, q.f)))
-		case scalarLong + 189:
-			store(base, q.d, float64((load(base, q.e)-(load(base, q.c)-(load(base, q.a)-load(base, q.b))))*load(base, q.f)))
-		case scalarLong + 190:
-			store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b)))) - load(base, q.f)))
-		case scalarLong + 191:
-			store(base, q.d, (load(base, q.f) - (load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b))))))
-		case scalarFork + 0:
-			store(base, q.d, ((load(base, q.a) + load(base, q.b)) + (load(base, q.c) + load(base, q.e))))
-		case scalarFork + 1:
-			store(base, q.d, ((load(base, q.a) + load(base, q.b)) + float64(load(base, q.c)*load(base, q.e))))
-		case scalarFork + 2:
-			store(base, q.d, ((load(base, q.a) + load(base, q.b)) + (load(base, q.c) - load(base, q.e))))
-		case scalarFork + 3:
-			store(base, q.d, float64((load(base, q.a)+load(base, q.b))*(load(base, q.c)+load(base, q.e))))
-		case scalarFork + 4:
-			store(base, q.d, float64((load(base, q.a)+load(base, q.b))*float64(load(base, q.c)*load(base, q.e))))
-		case scalarFork + 5:
-			store(base, q.d, float64((load(base, q.a)+load(base, q.b))*(load(base, q.c)-load(base, q.e))))
-		case scalarFork + 6:
-			store(base, q.d, ((load(base, q.a) + load(base, q.b)) - (load(base, q.c) + load(base, q.e))))
-		case scalarFork + 7:
-			store(base, q.d, ((load(base, q.a) + load(base, q.b)) - float64(load(base, q.c)*load(base, q.e))))
-		case scalarFork + 8:
-			store(base, q.d, ((load(base, q.a) + load(base, q.b)) - (load(base, q.c) - load(base, q.e))))
-		case scalarFork + 9:
-			store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + (load(base, q.c) + load(base, q.e))))
-		case scalarFork + 10:
-			store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + float64(load(base, q.c)*load(base, q.e))))
-		case scalarFork + 11:
-			store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + (load(base, q.c) - load(base, q.e))))
-		case scalarFork + 12:
-			store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*(load(base, q.c)+load(base, q.e))))
-		case scalarFork + 13:
-			store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*float64(load(base, q.c)*load(base, q.e))))
-		case scalarFork + 14:
-			store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*(load(base, q.c)-load(base, q.e))))
-		case scalarFork + 15:
-			store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - (load(base, q.c) + load(base, q.e))))
-		case scalarFork + 16:
-			store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - float64(load(base, q.c)*load(base, q.e))))
-		case scalarFork + 17:
-			store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - (load(base, q.c) - load(base, q.e))))
-		case scalarFork + 18:
-			store(base, q.d, ((load(base, q.a) - load(base, q.b)) + (load(base, q.c) + load(base, q.e))))
-		case scalarFork + 19:
-			store(base, q.d, ((load(base, q.a) - load(base, q.b)) + float64(load(base, q.c)*load(base, q.e))))
-		case scalarFork + 20:
-			store(base, q.d, ((load(base, q.a) - load(base, q.b)) + (load(base, q.c) - load(base, q.e))))
-		case scalarFork + 21:
-			store(base, q.d, float64((load(base, q.a)-load(base, q.b))*(load(base, q.c)+load(base, q.e))))
-		case scalarFork + 22:
-			store(base, q.d, float64((load(base, q.a)-load(base, q.b))*float64(load(base, q.c)*load(base, q.e))))
-		case scalarFork + 23:
-			store(base, q.d, float64((load(base, q.a)-load(base, q.b))*(load(base, q.c)-load(base, q.e))))
-		case scalarFork + 24:
-			store(base, q.d, ((load(base, q.a) - load(base, q.b)) - (load(base, q.c) + load(base, q.e))))
-		case scalarFork + 25:
-			store(base, q.d, ((load(base, q.a) - load(base, q.b)) - float64(load(base, q.c)*load(base, q.e))))
-		case scalarFork + 26:
-			store(base, q.d, ((load(base, q.a) - load(base, q.b)) - (load(base, q.c) - load(base, q.e))))
-		default:
-			ws.runSpecial(c, q)
+		code, entries := q.parts()
+		for i := range entries {
+			base := unsafe.Add(ws.base, 8*i)
+			switch code {
+			case scalarFinite:
+				ws.flag |= (infinite(load(base, q.a)) | infinite(load(base, q.b)) | infinite(load(base, q.c)) | infinite(load(base, q.e))) & signBit
+			case scalarPack:
+				store(base, q.d, load(base, q.a))
+				store(base, q.d+8, load(base, q.b))
+				store(base, q.d+16, load(base, q.c))
+				store(base, q.d+24, load(base, q.e))
+			case scalarNeg:
+				store(base, q.d, -load(base, q.a))
+			case scalarDiv:
+				store(base, q.d, load(base, q.a)/load(base, q.b))
+			case scalarAdd:
+				store(base, q.d, (load(base, q.a) + load(base, q.b)))
+			case scalarMul:
+				store(base, q.d, float64(load(base, q.a)*load(base, q.b)))
+			case scalarSub:
+				store(base, q.d, (load(base, q.a) - load(base, q.b)))
+			case scalarPair + 0:
+				store(base, q.d, ((load(base, q.a) + load(base, q.b)) + load(base, q.c)))
+			case scalarPair + 1:
+				store(base, q.d, float64((load(base, q.a)+load(base, q.b))*load(base, q.c)))
+			case scalarPair + 2:
+				store(base, q.d, ((load(base, q.a) + load(base, q.b)) - load(base, q.c)))
+			case scalarPair + 3:
+				store(base, q.d, (load(base, q.c) - (load(base, q.a) + load(base, q.b))))
+			case scalarPair + 4:
+				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)))
+			case scalarPair + 5:
+				store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)))
+			case scalarPair + 6:
+				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)))
+			case scalarPair + 7:
+				store(base, q.d, (load(base, q.c) - float64(load(base, q.a)*load(base, q.b))))
+			case scalarPair + 8:
+				store(base, q.d, ((load(base, q.a) - load(base, q.b)) + load(base, q.c)))
+			case scalarPair + 9:
+				store(base, q.d, float64((load(base, q.a)-load(base, q.b))*load(base, q.c)))
+			case scalarPair + 10:
+				store(base, q.d, ((load(base, q.a) - load(base, q.b)) - load(base, q.c)))
+			case scalarPair + 11:
+				store(base, q.d, (load(base, q.c) - (load(base, q.a) - load(base, q.b))))
+			case scalarChain + 0:
+				store(base, q.d, (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e)))
+			case scalarChain + 1:
+				store(base, q.d, float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e)))
+			case scalarChain + 2:
+				store(base, q.d, (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e)))
+			case scalarChain + 3:
+				store(base, q.d, (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c))))
+			case scalarChain + 4:
+				store(base, q.d, (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e)))
+			case scalarChain + 5:
+				store(base, q.d, float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e)))
+			case scalarChain + 6:
+				store(base, q.d, (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e)))
+			case scalarChain + 7:
+				store(base, q.d, (load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c))))
+			case scalarChain + 8:
+				store(base, q.d, (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e)))
+			case scalarChain + 9:
+				store(base, q.d, float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e)))
+			case scalarChain + 10:
+				store(base, q.d, (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e)))
+			case scalarChain + 11:
+				store(base, q.d, (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c))))
+			case scalarChain + 12:
+				store(base, q.d, ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e)))
+			case scalarChain + 13:
+				store(base, q.d, float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e)))
+			case scalarChain + 14:
+				store(base, q.d, ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e)))
+			case scalarChain + 15:
+				store(base, q.d, (load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b)))))
+			case scalarChain + 16:
+				store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e)))
+			case scalarChain + 17:
+				store(base, q.d, float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e)))
+			case scalarChain + 18:
+				store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e)))
+			case scalarChain + 19:
+				store(base, q.d, (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c))))
+			case scalarChain + 20:
+				store(base, q.d, (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e)))
+			case scalarChain + 21:
+				store(base, q.d, float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e)))
+			case scalarChain + 22:
+				store(base, q.d, (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e)))
+			case scalarChain + 23:
+				store(base, q.d, (load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))))
+			case scalarChain + 24:
+				store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e)))
+			case scalarChain + 25:
+				store(base, q.d, float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e)))
+			case scalarChain + 26:
+				store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e)))
+			case scalarChain + 27:
+				store(base, q.d, (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c))))
+			case scalarChain + 28:
+				store(base, q.d, ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e)))
+			case scalarChain + 29:
+				store(base, q.d, float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e)))
+			case scalarChain + 30:
+				store(base, q.d, ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e)))
+			case scalarChain + 31:
+				store(base, q.d, (load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b)))))
+			case scalarChain + 32:
+				store(base, q.d, (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e)))
+			case scalarChain + 33:
+				store(base, q.d, float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e)))
+			case scalarChain + 34:
+				store(base, q.d, (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e)))
+			case scalarChain + 35:
+				store(base, q.d, (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c))))
+			case scalarChain + 36:
+				store(base, q.d, (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e)))
+			case scalarChain + 37:
+				store(base, q.d, float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e)))
+			case scalarChain + 38:
+				store(base, q.d, (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e)))
+			case scalarChain + 39:
+				store(base, q.d, (load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c))))
+			case scalarChain + 40:
+				store(base, q.d, (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e)))
+			case scalarChain + 41:
+				store(base, q.d, float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e)))
+			case scalarChain + 42:
+				store(base, q.d, (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e)))
+			case scalarChain + 43:
+				store(base, q.d, (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c))))
+			case scalarChain + 44:
+				store(base, q.d, ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e)))
+			case scalarChain + 45:
+				store(base, q.d, float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e)))
+			case scalarChain + 46:
+				store(base, q.d, ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e)))
+			case scalarChain + 47:
+				store(base, q.d, (load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b)))))
+			case scalarLong + 0:
+				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 1:
+				store(base, q.d, float64((((load(base, q.a)+load(base, q.b))+load(base, q.c))+load(base, q.e))*load(base, q.f)))
+			case scalarLong + 2:
+				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 3:
+				store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e))))
+			case scalarLong + 4:
+				store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 5:
+				store(base, q.d, float64(float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e))*load(base, q.f)))
+			case scalarLong + 6:
+				store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 7:
+				store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e))))
+			case scalarLong + 8:
+				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 9:
+				store(base, q.d, float64((((load(base, q.a)+load(base, q.b))+load(base, q.c))-load(base, q.e))*load(base, q.f)))
+			case scalarLong + 10:
+				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 11:
+				store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e))))
+			case scalarLong + 12:
+				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c))) + load(base, q.f)))
+			case scalarLong + 13:
+				store(base, q.d, float64((load(base, q.e)-((load(base, q.a)+load(base, q.b))+load(base, q.c)))*load(base, q.f)))
+			case scalarLong + 14:
+				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c))) - load(base, q.f)))
+			case scalarLong + 15:
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c)))))
+			case scalarLong + 16:
+				store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 17:
+				store(base, q.d, float64((float64((load(base, q.a)+load(base, q.b))*load(base, q.c))+load(base, q.e))*load(base, q.f)))
+			case scalarLong + 18:
+				store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 19:
+				store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e))))
+			case scalarLong + 20:
+				store(base, q.d, (float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 21:
+				store(base, q.d, float64(float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e))*load(base, q.f)))
+			case scalarLong + 22:
+				store(base, q.d, (float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 23:
+				store(base, q.d, (load(base, q.f) - float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e))))
+			case scalarLong + 24:
+				store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 25:
+				store(base, q.d, float64((float64((load(base, q.a)+load(base, q.b))*load(base, q.c))-load(base, q.e))*load(base, q.f)))
+			case scalarLong + 26:
+				store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 27:
+				store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e))))
+			case scalarLong + 28:
+				store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c))) + load(base, q.f)))
+			case scalarLong + 29:
+				store(base, q.d, float64((load(base, q.e)-float64((load(base, q.a)+load(base, q.b))*load(base, q.c)))*load(base, q.f)))
+			case scalarLong + 30:
+				store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c))) - load(base, q.f)))
+			case scalarLong + 31:
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c)))))
+			case scalarLong + 32:
+				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 33:
+				store(base, q.d, float64((((load(base, q.a)+load(base, q.b))-load(base, q.c))+load(base, q.e))*load(base, q.f)))
+			case scalarLong + 34:
+				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 35:
+				store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e))))
+			case scalarLong + 36:
+				store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 37:
+				store(base, q.d, float64(float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e))*load(base, q.f)))
+			case scalarLong + 38:
+				store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 39:
+				store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e))))
+			case scalarLong + 40:
+				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 41:
+				store(base, q.d, float64((((load(base, q.a)+load(base, q.b))-load(base, q.c))-load(base, q.e))*load(base, q.f)))
+			case scalarLong + 42:
+				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 43:
+				store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e))))
+			case scalarLong + 44:
+				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c))) + load(base, q.f)))
+			case scalarLong + 45:
+				store(base, q.d, float64((load(base, q.e)-((load(base, q.a)+load(base, q.b))-load(base, q.c)))*load(base, q.f)))
+			case scalarLong + 46:
+				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c))) - load(base, q.f)))
+			case scalarLong + 47:
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c)))))
+			case scalarLong + 48:
+				store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 49:
+				store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)+load(base, q.b)))+load(base, q.e))*load(base, q.f)))
+			case scalarLong + 50:
+				store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 51:
+				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e))))
+			case scalarLong + 52:
+				store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 53:
+				store(base, q.d, float64(float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e))*load(base, q.f)))
+			case scalarLong + 54:
+				store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 55:
+				store(base, q.d, (load(base, q.f) - float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e))))
+			case scalarLong + 56:
+				store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 57:
+				store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)+load(base, q.b)))-load(base, q.e))*load(base, q.f)))
+			case scalarLong + 58:
+				store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 59:
+				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e))))
+			case scalarLong + 60:
+				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b)))) + load(base, q.f)))
+			case scalarLong + 61:
+				store(base, q.d, float64((load(base, q.e)-(load(base, q.c)-(load(base, q.a)+load(base, q.b))))*load(base, q.f)))
+			case scalarLong + 62:
+				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b)))) - load(base, q.f)))
+			case scalarLong + 63:
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b))))))
+			case scalarLong + 64:
+				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 65:
+				store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))+load(base, q.e))*load(base, q.f)))
+			case scalarLong + 66:
+				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 67:
+				store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e))))
+			case scalarLong + 68:
+				store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 69:
+				store(base, q.d, float64(float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e))*load(base, q.f)))
+			case scalarLong + 70:
+				store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 71:
+				store(base, q.d, (load(base, q.f) - float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e))))
+			case scalarLong + 72:
+				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 73:
+				store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))-load(base, q.e))*load(base, q.f)))
+			case scalarLong + 74:
+				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 75:
+				store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e))))
+			case scalarLong + 76:
+				store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c))) + load(base, q.f)))
+			case scalarLong + 77:
+				store(base, q.d, float64((load(base, q.e)-(float64(load(base, q.a)*load(base, q.b))+load(base, q.c)))*load(base, q.f)))
+			case scalarLong + 78:
+				store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c))) - load(base, q.f)))
+			case scalarLong + 79:
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)))))
+			case scalarLong + 80:
+				store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 81:
+				store(base, q.d, float64((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))+load(base, q.e))*load(base, q.f)))
+			case scalarLong + 82:
+				store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 83:
+				store(base, q.d, (load(base, q.f) - (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e))))
+			case scalarLong + 84:
+				store(base, q.d, (float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 85:
+				store(base, q.d, float64(float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e))*load(base, q.f)))
+			case scalarLong + 86:
+				store(base, q.d, (float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 87:
+				store(base, q.d, (load(base, q.f) - float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e))))
+			case scalarLong + 88:
+				store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 89:
+				store(base, q.d, float64((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))-load(base, q.e))*load(base, q.f)))
+			case scalarLong + 90:
+				store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 91:
+				store(base, q.d, (load(base, q.f) - (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e))))
+			case scalarLong + 92:
+				store(base, q.d, ((load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))) + load(base, q.f)))
+			case scalarLong + 93:
+				store(base, q.d, float64((load(base, q.e)-float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)))*load(base, q.f)))
+			case scalarLong + 94:
+				store(base, q.d, ((load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))) - load(base, q.f)))
+			case scalarLong + 95:
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)))))
+			case scalarLong + 96:
+				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 97:
+				store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))+load(base, q.e))*load(base, q.f)))
+			case scalarLong + 98:
+				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 99:
+				store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e))))
+			case scalarLong + 100:
+				store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 101:
+				store(base, q.d, float64(float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e))*load(base, q.f)))
+			case scalarLong + 102:
+				store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 103:
+				store(base, q.d, (load(base, q.f) - float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e))))
+			case scalarLong + 104:
+				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 105:
+				store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))-load(base, q.e))*load(base, q.f)))
+			case scalarLong + 106:
+				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 107:
+				store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e))))
+			case scalarLong + 108:
+				store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c))) + load(base, q.f)))
+			case scalarLong + 109:
+				store(base, q.d, float64((load(base, q.e)-(float64(load(base, q.a)*load(base, q.b))-load(base, q.c)))*load(base, q.f)))
+			case scalarLong + 110:
+				store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c))) - load(base, q.f)))
+			case scalarLong + 111:
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)))))
+			case scalarLong + 112:
+				store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 113:
+				store(base, q.d, float64(((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))+load(base, q.e))*load(base, q.f)))
+			case scalarLong + 114:
+				store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 115:
+				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e))))
+			case scalarLong + 116:
+				store(base, q.d, (float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 117:
+				store(base, q.d, float64(float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e))*load(base, q.f)))
+			case scalarLong + 118:
+				store(base, q.d, (float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 119:
+				store(base, q.d, (load(base, q.f) - float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e))))
+			case scalarLong + 120:
+				store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 121:
+				store(base, q.d, float64(((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))-load(base, q.e))*load(base, q.f)))
+			case scalarLong + 122:
+				store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 123:
+				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e))))
+			case scalarLong + 124:
+				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b)))) + load(base, q.f)))
+			case scalarLong + 125:
+				store(base, q.d, float64((load(base, q.e)-(load(base, q.c)-float64(load(base, q.a)*load(base, q.b))))*load(base, q.f)))
+			case scalarLong + 126:
+				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b)))) - load(base, q.f)))
+			case scalarLong + 127:
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b))))))
+			case scalarLong + 128:
+				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 129:
+				store(base, q.d, float64((((load(base, q.a)-load(base, q.b))+load(base, q.c))+load(base, q.e))*load(base, q.f)))
+			case scalarLong + 130:
+				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 131:
+				store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e))))
+			case scalarLong + 132:
+				store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 133:
+				store(base, q.d, float64(float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e))*load(base, q.f)))
+			case scalarLong + 134:
+				store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 135:
+				store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e))))
+			case scalarLong + 136:
+				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 137:
+				store(base, q.d, float64((((load(base, q.a)-load(base, q.b))+load(base, q.c))-load(base, q.e))*load(base, q.f)))
+			case scalarLong + 138:
+				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 139:
+				store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e))))
+			case scalarLong + 140:
+				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c))) + load(base, q.f)))
+			case scalarLong + 141:
+				store(base, q.d, float64((load(base, q.e)-((load(base, q.a)-load(base, q.b))+load(base, q.c)))*load(base, q.f)))
+			case scalarLong + 142:
+				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c))) - load(base, q.f)))
+			case scalarLong + 143:
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c)))))
+			case scalarLong + 144:
+				store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 145:
+				store(base, q.d, float64((float64((load(base, q.a)-load(base, q.b))*load(base, q.c))+load(base, q.e))*load(base, q.f)))
+			case scalarLong + 146:
+				store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 147:
+				store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e))))
+			case scalarLong + 148:
+				store(base, q.d, (float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 149:
+				store(base, q.d, float64(float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e))*load(base, q.f)))
+			case scalarLong + 150:
+				store(base, q.d, (float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 151:
+				store(base, q.d, (load(base, q.f) - float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e))))
+			case scalarLong + 152:
+				store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 153:
+				store(base, q.d, float64((float64((load(base, q.a)-load(base, q.b))*load(base, q.c))-load(base, q.e))*load(base, q.f)))
+			case scalarLong + 154:
+				store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 155:
+				store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e))))
+			case scalarLong + 156:
+				store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c))) + load(base, q.f)))
+			case scalarLong + 157:
+				store(base, q.d, float64((load(base, q.e)-float64((load(base, q.a)-load(base, q.b))*load(base, q.c)))*load(base, q.f)))
+			case scalarLong + 158:
+				store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c))) - load(base, q.f)))
+			case scalarLong + 159:
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c)))))
+			case scalarLong + 160:
+				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 161:
+				store(base, q.d, float64((((load(base, q.a)-load(base, q.b))-load(base, q.c))+load(base, q.e))*load(base, q.f)))
+			case scalarLong + 162:
+				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 163:
+				store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e))))
+			case scalarLong + 164:
+				store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 165:
+				store(base, q.d, float64(float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e))*load(base, q.f)))
+			case scalarLong + 166:
+				store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 167:
+				store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e))))
+			case scalarLong + 168:
+				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 169:
+				store(base, q.d, float64((((load(base, q.a)-load(base, q.b))-load(base, q.c))-load(base, q.e))*load(base, q.f)))
+			case scalarLong + 170:
+				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 171:
+				store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e))))
+			case scalarLong + 172:
+				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c))) + load(base, q.f)))
+			case scalarLong + 173:
+				store(base, q.d, float64((load(base, q.e)-((load(base, q.a)-load(base, q.b))-load(base, q.c)))*load(base, q.f)))
+			case scalarLong + 174:
+				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c))) - load(base, q.f)))
+			case scalarLong + 175:
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c)))))
+			case scalarLong + 176:
+				store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 177:
+				store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)-load(base, q.b)))+load(base, q.e))*load(base, q.f)))
+			case scalarLong + 178:
+				store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 179:
+				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e))))
+			case scalarLong + 180:
+				store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 181:
+				store(base, q.d, float64(float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e))*load(base, q.f)))
+			case scalarLong + 182:
+				store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 183:
+				store(base, q.d, (load(base, q.f) - float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e))))
+			case scalarLong + 184:
+				store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e)) + load(base, q.f)))
+			case scalarLong + 185:
+				store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)-load(base, q.b)))-load(base, q.e))*load(base, q.f)))
+			case scalarLong + 186:
+				store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e)) - load(base, q.f)))
+			case scalarLong + 187:
+				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e))))
+			case scalarLong + 188:
+				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b)))) + load(base, q.f)))
+			case scalarLong + 189:
+				store(base, q.d, float64((load(base, q.e)-(load(base, q.c)-(load(base, q.a)-load(base, q.b))))*load(base, q.f)))
+			case scalarLong + 190:
+				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b)))) - load(base, q.f)))
+			case scalarLong + 191:
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b))))))
+			case scalarFork + 0:
+				store(base, q.d, ((load(base, q.a) + load(base, q.b)) + (load(base, q.c) + load(base, q.e))))
+			case scalarFork + 1:
+				store(base, q.d, ((load(base, q.a) + load(base, q.b)) + float64(load(base, q.c)*load(base, q.e))))
+			case scalarFork + 2:
+				store(base, q.d, ((load(base, q.a) + load(base, q.b)) + (load(base, q.c) - load(base, q.e))))
+			case scalarFork + 3:
+				store(base, q.d, float64((load(base, q.a)+load(base, q.b))*(load(base, q.c)+load(base, q.e))))
+			case scalarFork + 4:
+				store(base, q.d, float64((load(base, q.a)+load(base, q.b))*float64(load(base, q.c)*load(base, q.e))))
+			case scalarFork + 5:
+				store(base, q.d, float64((load(base, q.a)+load(base, q.b))*(load(base, q.c)-load(base, q.e))))
+			case scalarFork + 6:
+				store(base, q.d, ((load(base, q.a) + load(base, q.b)) - (load(base, q.c) + load(base, q.e))))
+			case scalarFork + 7:
+				store(base, q.d, ((load(base, q.a) + load(base, q.b)) - float64(load(base, q.c)*load(base, q.e))))
+			case scalarFork + 8:
+				store(base, q.d, ((load(base, q.a) + load(base, q.b)) - (load(base, q.c) - load(base, q.e))))
+			case scalarFork + 9:
+				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + (load(base, q.c) + load(base, q.e))))
+			case scalarFork + 10:
+				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + float64(load(base, q.c)*load(base, q.e))))
+			case scalarFork + 11:
+				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + (load(base, q.c) - load(base, q.e))))
+			case scalarFork + 12:
+				store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*(load(base, q.c)+load(base, q.e))))
+			case scalarFork + 13:
+				store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*float64(load(base, q.c)*load(base, q.e))))
+			case scalarFork + 14:
+				store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*(load(base, q.c)-load(base, q.e))))
+			case scalarFork + 15:
+				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - (load(base, q.c) + load(base, q.e))))
+			case scalarFork + 16:
+				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - float64(load(base, q.c)*load(base, q.e))))
+			case scalarFork + 17:
+				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - (load(base, q.c) - load(base, q.e))))
+			case scalarFork + 18:
+				store(base, q.d, ((load(base, q.a) - load(base, q.b)) + (load(base, q.c) + load(base, q.e))))
+			case scalarFork + 19:
+				store(base, q.d, ((load(base, q.a) - load(base, q.b)) + float64(load(base, q.c)*load(base, q.e))))
+			case scalarFork + 20:
+				store(base, q.d, ((load(base, q.a) - load(base, q.b)) + (load(base, q.c) - load(base, q.e))))
+			case scalarFork + 21:
+				store(base, q.d, float64((load(base, q.a)-load(base, q.b))*(load(base, q.c)+load(base, q.e))))
+			case scalarFork + 22:
+				store(base, q.d, float64((load(base, q.a)-load(base, q.b))*float64(load(base, q.c)*load(base, q.e))))
+			case scalarFork + 23:
+				store(base, q.d, float64((load(base, q.a)-load(base, q.b))*(load(base, q.c)-load(base, q.e))))
+			case scalarFork + 24:
+				store(base, q.d, ((load(base, q.a) - load(base, q.b)) - (load(base, q.c) + load(base, q.e))))
+			case scalarFork + 25:
+				store(base, q.d, ((load(base, q.a) - load(base, q.b)) - float64(load(base, q.c)*load(base, q.e))))
+			case scalarFork + 26:
+				store(base, q.d, ((load(base, q.a) - load(base, q.b)) - (load(base, q.c) - load(base, q.e))))
+			default:
+				ws.runSpecial(c, q)
+			}
 		}
 	}
 }

@@ -50,6 +50,9 @@ func (e *Exec) NewLanes(lanes int) *Workspace {
 	if lanes == 1 {
 		return e.NewWorkspace()
 	}
+	if e.fours != nil && lanes <= fewLanes {
+		return e.newWorkspace(e.fours(), lanes, lanes)
+	}
 	c := e.lanes
 	entries := c.perLane.peak
 	for _, in := range c.inputs {
@@ -217,18 +220,14 @@ func (c *code) bind(ws *Workspace, in, out []Buffer) error {
 	if len(in) != len(c.inputs) || len(out) != len(c.outputs) {
 		return c.checkSizes(in, out, ws.width)
 	}
-	base, flag := ws.base, uint64(0)
-	for k := range c.scalarInputs {
-		p := &c.scalarInputs[k]
-		b := &in[p.number]
+	registers := ws.registers[c.firstInput:][:len(c.scalarInputs)]
+	for k, number := range c.scalarInputs {
+		b := &in[number]
 		if len(b.F) != 1 || len(b.I) != 0 {
 			return c.checkSizes(in, out, ws.width)
 		}
-		x := b.F[0]
-		store(base, p.register, x)
-		flag |= infinite(x) & p.check
+		registers[k] = b.F[0]
 	}
-	ws.flag |= flag
 	for k := range c.arrayInputs {
 		p := &c.arrayInputs[k]
 		b := &in[p.number]
