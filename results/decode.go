@@ -34,8 +34,8 @@ func decode(line []byte) (*Record, error) {
 // decode reads a line into r, whose former content is overwritten. If only is not nil, it names the tables to read, and
 // with ArraysName the arrays; the rest was found good when the log was scanned.
 func (d *decoder) decode(line []byte, r *Record, only []string) error {
+	r.Reset()
 	d.stamp(line, r)
-	r.Failure, r.Tables, r.Arrays = nil, r.Tables[:0], r.Arrays[:0]
 	if d.take(`,"failure":{`) {
 		e := d.ending()
 		r.Failure = &e

@@ -15,10 +15,8 @@ func must[T any](x T, err error) T {
 	return x
 }
 
-func every(string) bool { return true }
-
 // Table is a whole table.
-func (r *Run) Table(name string) *Table { return must(r.table(name, nil, every)) }
+func (r *Run) Table(name string) *Table { return must(r.ReadTable(name)) }
 
 func (r *Run) TableNames() (names []string) {
 	for _, l := range must(r.tables()) {

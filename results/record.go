@@ -1,5 +1,7 @@
 package results
 
+import "slices"
+
 // RecordFormat is the version of the record's encoding. A record of another format is not reused.
 const RecordFormat = 1
 
@@ -14,6 +16,9 @@ type Record struct {
 	Tables  []Rows
 	Arrays  []Array
 }
+
+// Reset empties the record and keeps the memory of its tables and rows for the next ones.
+func (r *Record) Reset() { *r = Record{Tables: r.Tables[:0], Arrays: r.Arrays[:0]} }
 
 // Ending says how a computation ended: its status, and the reason when that is a refusal.
 type Ending struct {
@@ -68,6 +73,16 @@ func (f Fields) Get(column string) Value {
 	return Value{}
 }
 
+// MarshalJSON encodes the fields as one object, in order.
+func (f Fields) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, field := range f {
+		b = append(appendJSONString(append(b, opening(i, "")...), field.Column), ':')
+		b = field.Value.appendJSON(b)
+	}
+	return append(b, '}'), nil
+}
+
 // Array is an array of float64 in row-major order. The empty shape is a scalar.
 type Array struct {
 	Name  string
@@ -86,7 +101,9 @@ func (r *Record) Add(table string, row Row) {
 			return
 		}
 	}
-	r.Tables = append(r.Tables, Rows{table, []Row{row}})
+	n := len(r.Tables)
+	r.Tables = slices.Grow(r.Tables, 1)[:n+1] // beyond the old length there may be rows to use again
+	r.Tables[n] = Rows{table, append(r.Tables[n].Rows[:0], row)}
 }
 
 // Rows returns the record's rows of the named table.
