@@ -3,6 +3,7 @@ package results
 import (
 	"archive/zip"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -15,36 +16,44 @@ const ArraysName = "arrays.npz"
 // WriteArrays writes the arrays of all points into one NPZ file, as <point>/<array>, in the sweep's order.
 func (r *Run) WriteArrays(dir string) error {
 	path := filepath.Join(dir, ArraysName)
-	count := 0
-	for _, record := range r.Records {
-		if record != nil {
-			count += len(record.Arrays)
-		}
-	}
-	if count == 0 {
-		return remove(path)
-	}
-	return WriteFile(path, func(w io.Writer) error {
-		archive := zip.NewWriter(w)
-		done := make(map[string]bool)
-		for _, record := range r.Records {
-			if record == nil || done[record.Point] { // a sweep may reach a point twice
-				continue
+	var archive *zip.Writer
+	done := make(map[string]bool)
+	write := func(w io.Writer) error {
+		err := r.each(nil, []string{ArraysName}, func(_ int, record *Record) error {
+			if done[record.Point] { // a sweep may reach a point twice
+				return nil
 			}
 			done[record.Point] = true
-			for _, a := range record.Arrays {
-				entry, err := archive.Create(record.Point + "/" + a.Name + ".npy")
+			for i := range record.Arrays {
+				if archive == nil {
+					archive = zip.NewWriter(w)
+				}
+				entry, err := archive.Create(record.Point + "/" + record.Arrays[i].Name + ".npy")
+				if err == nil {
+					err = record.Arrays[i].writeNPY(entry)
+				}
 				if err != nil {
 					return err
 				}
-				if err := a.writeNPY(entry); err != nil {
-					return err
-				}
 			}
+			return nil
+		})
+		if err == nil && archive == nil {
+			err = errNothing
+		}
+		if err != nil {
+			return err
 		}
 		return archive.Close()
-	})
+	}
+	if err := WriteFile(path, write); err != errNothing {
+		return err
+	}
+	return remove(path)
 }
+
+// errNothing says that there is nothing to write.
+var errNothing = errors.New("nothing to write")
 
 // writeNPY writes the NPY format 1.0 (NumPy enhancement proposal 1): magic, header padded to 64 bytes, the data in
 // row-major order. The npyio writer takes its shape from Go types, which cannot tell 0×3 from 0.

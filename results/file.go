@@ -1,7 +1,7 @@
 package results
 
 import (
-	"bytes"
+	"bufio"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,12 +12,20 @@ import (
 // WriteFile makes the file at path hold what write writes. The file is complete or unchanged: the content goes to a
 // file aside, which is renamed. Missing folders are made.
 func WriteFile(path string, write func(io.Writer) error) error {
-	var buf bytes.Buffer
-	if err := write(&buf); err != nil {
-		return err
-	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
-	return renameio.WriteFile(path, buf.Bytes(), 0o666)
+	aside, err := renameio.NewPendingFile(path, renameio.WithPermissions(0o666), renameio.WithExistingPermissions())
+	if err != nil {
+		return err
+	}
+	defer aside.Cleanup()
+	w := bufio.NewWriterSize(aside, 1<<16)
+	if err := write(w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return aside.CloseAtomicallyReplace()
 }

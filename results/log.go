@@ -1,15 +1,12 @@
 package results
 
 import (
-	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 )
 
 // LogName is the log's name in an output folder. Removing the file makes a study start afresh.
@@ -22,13 +19,25 @@ type Key struct {
 }
 
 // Log is the append-only file of the records of an output folder. It may be used by several goroutines.
+//
+// Records that come quickly are written in groups. A record waits for no more than groupTime: one that comes later than that
+// after the last write is written at once.
 type Log struct {
-	key  Key
-	mu   sync.Mutex
-	file *os.File
-	size int64
-	seen readLog
+	key   Key
+	file  *os.File
+	seen  *index
+	mu    sync.Mutex
+	size  int64     // of the file: all whole lines
+	group []byte    // whole lines that are not written yet
+	wrote time.Time // when the file was last written to
+	timer *time.Timer
 }
+
+// A group is written when it is this old or this large.
+const (
+	groupTime = 10 * time.Millisecond
+	groupSize = 1 << 18
+)
 
 // ErrInUse says that another process is writing to an output folder.
 var ErrInUse = errors.New("another run is writing to this folder; wait until it ends, or write to another one")
@@ -57,115 +66,77 @@ func OpenLog(dir string, key Key) (*Log, error) {
 	return l, nil
 }
 
-// Find returns the last record of a point that belongs to the run and was in the log when it was opened. Records
-// appended since are on the disk alone, so that a long sweep does not fill the memory.
+// Find returns the last record of a point that belongs to the run and was in the log when it was opened. It is read from the
+// file each time, so that a long sweep does not fill the memory.
 func (l *Log) Find(point string) (*Record, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	r, ok := l.seen.records[point]
-	return r, ok
+	r, err := l.seen.read(l.file, point, new(decoder), new(Record), nil)
+	return r, err == nil && r != nil
 }
 
 // Notes says which lines of an earlier run are not used, and why.
 func (l *Log) Notes() []string { return l.seen.notes() }
 
-// Append stamps the record with the log's key and writes it as one line, in one write. If the write fails,
-// the part that reached the file is removed again.
+var encoders = sync.Pool{New: func() any { return new(encoder) }}
+
+// Append stamps the record with the log's key and adds it as one line, which is in the file after groupTime at the latest. Where a
+// write fails, the part that reached the file is removed again; the next Append, Flush or Close tries once more.
 func (l *Log) Append(r *Record) error {
 	r.Format, r.Tool, r.Study = RecordFormat, l.key.Tool, l.key.Study
-	if err := r.check(); err != nil {
+	e := encoders.Get().(*encoder)
+	defer encoders.Put(e)
+	line, err := e.encode(r)
+	if err != nil {
 		return err
 	}
-	line := r.encode()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, err := l.file.WriteAt(line, l.size); err != nil {
+	l.group = append(l.group, line...)
+	wait := groupTime - time.Since(l.wrote)
+	if wait <= 0 || len(l.group) >= groupSize {
+		return l.write()
+	}
+	if len(l.group) == len(line) { // the first of a group
+		if l.timer == nil {
+			l.timer = time.AfterFunc(wait, l.late)
+		} else {
+			l.timer.Reset(wait)
+		}
+	}
+	return nil
+}
+
+// late writes a group that waited. An error is that of the next call, which tries again.
+func (l *Log) late() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.write()
+}
+
+// write brings the group into the file, or leaves the file as it was.
+func (l *Log) write() error {
+	if len(l.group) == 0 {
+		return nil
+	}
+	if _, err := l.file.WriteAt(l.group, l.size); err != nil {
 		return errors.Join(err, l.file.Truncate(l.size))
 	}
-	l.size += int64(len(line))
+	l.size += int64(len(l.group))
+	l.group, l.wrote = l.group[:0], time.Now()
 	return nil
 }
 
 // Flush brings the records to the disk.
-func (l *Log) Flush() error { return l.file.Sync() }
+func (l *Log) Flush() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return errors.Join(l.write(), l.file.Sync())
+}
 
 // Close flushes the log and lets other processes have the folder.
-func (l *Log) Close() error { return errors.Join(l.file.Sync(), l.file.Close()) }
-
-// ReadLog reads the records of a folder without changing it. The notes say which lines are not used, and why.
-func ReadLog(dir string, key Key) (records map[string]*Record, notes []string, err error) {
-	file, err := os.Open(filepath.Join(dir, LogName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	defer file.Close()
-	seen, err := scan(file, key)
-	return seen.records, seen.notes(), err
-}
-
-// readLog is what a scan of a log found.
-type readLog struct {
-	records                    map[string]*Record
-	whole                      int64 // bytes up to the end of the last whole line
-	torn, format, tool, unread int
-}
-
-func (s readLog) notes() []string {
-	var notes []string
-	for _, n := range []struct {
-		count int
-		what  string
-	}{
-		{s.torn, "was cut short"},
-		{s.format, "has another record format"},
-		{s.tool, "was made by another version of the tool or another study"},
-		{s.unread, "cannot be read"},
-	} {
-		if n.count == 1 {
-			notes = append(notes, fmt.Sprintf("%s: 1 record %s and is computed again", LogName, n.what))
-		} else if n.count > 1 {
-			notes = append(notes, fmt.Sprintf("%s: %d records: each %s and is computed again", LogName, n.count, n.what))
-		}
-	}
-	return notes
-}
-
-func scan(file io.Reader, key Key) (readLog, error) {
-	s := readLog{records: make(map[string]*Record)}
-	for in := bufio.NewReaderSize(file, 1<<16); ; {
-		line, err := in.ReadBytes('\n')
-		if err == io.EOF {
-			if len(line) > 0 {
-				s.torn++
-			}
-			return s, nil
-		}
-		if err != nil {
-			return s, err
-		}
-		s.whole += int64(len(line))
-		var stamp struct {
-			Format      int
-			Tool, Study string
-		}
-		if json.Unmarshal(line, &stamp) != nil {
-			s.unread++
-			continue
-		}
-		switch {
-		case stamp.Format != RecordFormat:
-			s.format++
-		case stamp.Tool != key.Tool || stamp.Study != key.Study:
-			s.tool++
-		default:
-			if r, err := decode(line); err == nil {
-				s.records[r.Point] = r
-			} else {
-				s.unread++
-			}
-		}
-	}
+func (l *Log) Close() error {
+	err := l.Flush()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.group = nil // which a late timer would write to a closed file
+	return errors.Join(err, l.file.Close())
 }

@@ -126,7 +126,7 @@ func (m *Manifest) check() error {
 		return fmt.Errorf("format %d, but this tool reads format %d: run the study again", m.Format, RecordFormat)
 	}
 	for _, p := range m.Sweep.Points {
-		if !pointPattern.MatchString(p.ID) || len(p.Values) != len(m.Sweep.Names) {
+		if !isPoint(p.ID) || len(p.Values) != len(m.Sweep.Names) {
 			return fmt.Errorf("point %q: %d values for the swept names %v", p.ID, len(p.Values), m.Sweep.Names)
 		}
 	}

@@ -61,12 +61,21 @@ type legendEntry struct {
 // WritePlots draws the run's figures into the folder of figures, as SVG if no format is given, and removes those of
 // an earlier run that this one does not have.
 func (r *Run) WritePlots(dir string, formats ...Format) error {
+	figures, err := r.Plots()
+	if err != nil {
+		return err
+	}
+	return WriteFigures(dir, figures, formats...)
+}
+
+// WriteFigures is WritePlots of figures at hand.
+func WriteFigures(dir string, figures []*Figure, formats ...Format) error {
 	if len(formats) == 0 {
 		formats = []Format{SVG}
 	}
 	dir = filepath.Join(dir, PlotsName)
 	var names []string
-	for _, f := range r.Figures() {
+	for _, f := range figures {
 		names = append(names, f.Name)
 		for _, format := range formats {
 			path := filepath.Join(dir, f.Name+"."+string(format))
@@ -92,14 +101,18 @@ func (r *Run) WritePlots(dir string, formats ...Format) error {
 	return nil
 }
 
-// Figures plots what the run has: the errors of the iterates against K, and each objective with its derivative
-// against each swept number; of a chain also what its schedules did.
-func (r *Run) Figures() []*Figure {
-	var figures []*Figure
-	if f := r.iteratesPlot(); f != nil {
-		figures = append(figures, f)
+// Plots plots what the run has: the errors of the iterates against K, and each objective with its derivative
+// against each swept number; of a chain also what its schedules did. Of a sweep of many points, the lines that a
+// reader can tell apart are drawn, and a note says how many there are.
+func (r *Run) Plots() (figures []*Figure, err error) {
+	for _, plot := range []func() ([]*Figure, error){r.iteratesPlots, r.schedulePlots, r.sensitivityPlots} {
+		some, err := plot()
+		if err != nil {
+			return nil, err
+		}
+		figures = append(figures, some...)
 	}
-	return append(append(figures, r.schedulePlots()...), r.sensitivityPlots()...)
+	return figures, nil
 }
 
 const (

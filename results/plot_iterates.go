@@ -13,23 +13,33 @@ import (
 
 const iteratesFigure = "iterates"
 
+type errorPanel struct{ noun, limit, err, bound, floor, label string }
+
 // errorPanels are the two claims about an iterate: the measured error, and what bounds it.
-var errorPanels = []struct{ noun, limit, err, bound, floor, label string }{
+var errorPanels = []errorPanel{
 	{"state error", "state bound", "state_error", "state_bound", "state_floor", "state error  ‖" + italic("z") + sub(italic("K")) + " − " + italic("z") + "*‖"},
 	{"sensitivity error", "sensitivity bound", "sensitivity_error", "sensitivity_bound", "floor",
 		"sensitivity error  ‖d" + italic("z") + sub(italic("K")) + "/d" + italic("θ") + " − d" + italic("z") + "*/d" + italic("θ") + "‖"},
 }
 
-// iteratesPlot draws errors and bounds against K on logarithmic axes: a colour for each swept value, the measured
+// iteratesPlots draws errors and bounds against K on logarithmic axes: a colour for each swept value, the measured
 // errors as markers on a line, the bounds dashed, and below a shade up to the rounding floor.
 // What a logarithmic axis cannot show is left out, and counted in a note.
-func (r *Run) iteratesPlot() *Figure {
-	t := r.Table(Iterates)
-	if len(t.Rows) == 0 {
-		return nil
+func (r *Run) iteratesPlots() ([]*Figure, error) {
+	places, note := r.spread(mostLines)
+	t, err := r.table(Iterates, places, func(column string) bool {
+		return slices.Contains([]string{"method", "K", "verdict"}, column) || slices.ContainsFunc(errorPanels, func(p errorPanel) bool {
+			return column == p.err || column == p.bound || column == p.floor
+		})
+	})
+	if err != nil || len(t.Rows) == 0 {
+		return nil, err
 	}
 	all, colors, kinds := split(t, -1, "branch", "method")
 	f := &Figure{Name: iteratesFigure, title: r.Manifest.Study.Title}
+	if note != "" {
+		f.notes = append(f.notes, note)
+	}
 	k := t.Column("K")
 	anyBand := false
 	var missing []string // from the logarithmic axes
@@ -103,7 +113,7 @@ func (r *Run) iteratesPlot() *Figure {
 	if anyBand {
 		f.legend = append(f.legend, legendEntry{"rounding floor", band{fill: color.Gray{220}}})
 	}
-	return f
+	return []*Figure{f}, nil
 }
 
 // unbounded says for which series there are errors and no bound, by verdict.

@@ -59,16 +59,23 @@ func (k curve) Plot(c draw.Canvas, p *plot.Plot) {
 		total += len(piece)
 	}
 	every := (total + 29) / 30 // no more markers than can be told apart
+	var drawn cells
+	if total > fine {
+		drawn = make(cells)
+	}
 	for _, piece := range k.pieces {
 		points := make([]vg.Point, len(piece))
 		for i, at := range piece {
 			points[i] = vg.Point{X: x(at.x), Y: y(at.y)}
 		}
+		if drawn != nil && !drawn.add(points) {
+			continue
+		}
 		if k.marker.Shape == nil {
 			points = widen(points)
 		}
 		if len(points) > 1 && k.line.Width > 0 {
-			c.StrokeLines(k.line, c.ClipLinesXY(points)...)
+			c.StrokeLines(k.line, c.ClipLinesXY(thin(points))...)
 		}
 		if k.marker.Shape == nil {
 			continue
@@ -79,6 +86,55 @@ func (k curve) Plot(c draw.Canvas, p *plot.Plot) {
 			}
 		}
 	}
+}
+
+// A curve of more than fine points has more of them than a figure can show: it is drawn to a resolution of half a point of the page.
+const (
+	fine       = 2000
+	resolution = vg.Length(0.5)
+)
+
+// thin leaves out of a long line what does not show: of neighbours in one column of the resolution, all but the first, the lowest,
+// the highest and the last.
+func thin(points []vg.Point) []vg.Point {
+	if len(points) <= fine {
+		return points
+	}
+	var out []vg.Point
+	for start, end := 0, 0; start < len(points); start = end {
+		low, high := start, start
+		for end = start; end < len(points) && column(points[end].X) == column(points[start].X); end++ {
+			if points[end].Y < points[low].Y {
+				low = end
+			}
+			if points[end].Y > points[high].Y {
+				high = end
+			}
+		}
+		last := -1
+		for _, i := range []int{start, min(low, high), max(low, high), end - 1} {
+			if i > last {
+				out = append(out, points[i])
+				last = i
+			}
+		}
+	}
+	return out
+}
+
+func column(x vg.Length) int { return int(math.Floor(float64(x / resolution))) }
+
+// cells are the places of a page, to its resolution, where a mark is.
+type cells map[[2]int]bool
+
+// add adds the places of a mark, and reports whether one is new.
+func (k cells) add(points []vg.Point) (some bool) {
+	for _, at := range points {
+		cell := [2]int{column(at.X), column(at.Y)}
+		some = some || !k[cell]
+		k[cell] = true
+	}
+	return some
 }
 
 // widen makes a short line of a single point, which would not show.
@@ -131,8 +187,13 @@ var crossStyle = draw.GlyphStyle{Color: red, Radius: 3, Shape: draw.CrossGlyph{}
 
 func (k crosses) Plot(c draw.Canvas, p *plot.Plot) {
 	x, _ := p.Transforms(&c)
+	drawn := make(cells)
 	for _, at := range k {
-		if px := x(at); c.ContainsX(px) {
+		px := x(at)
+		if len(k) > fine && !drawn.add([]vg.Point{{X: px}}) {
+			continue
+		}
+		if c.ContainsX(px) {
 			c.DrawGlyphNoClip(crossStyle, vg.Point{X: px, Y: c.Min.Y - axisPadding})
 		}
 	}

@@ -32,17 +32,27 @@ const (
 )
 
 // schedulePlots draws what the schedules of a chain did.
-func (r *Run) schedulePlots() []*Figure {
+func (r *Run) schedulePlots() ([]*Figure, error) {
 	if r.Manifest.Study.Main != Chain {
-		return nil
+		return nil, nil
 	}
+	var queries [3]query
+	for i, name := range []string{Schedules, Theory, Measurements} {
+		q, err := r.query(name)
+		if err != nil {
+			return nil, err
+		}
+		queries[i] = q
+	}
+	counted, theory, measured := queries[0], queries[1], queries[2]
 	var figures []*Figure
-	for _, f := range []*Figure{r.replaysPlot(), r.memoryPlot(), r.timePlot()} {
+	for _, f := range []*Figure{r.replaysPlot(counted, theory), r.memoryPlot(counted), r.timePlot(counted, measured)} {
 		if f != nil {
 			figures = append(figures, f)
 		}
 	}
-	return append(figures, r.streamPlots()...)
+	streams, err := r.streamPlots()
+	return append(figures, streams...), err
 }
 
 // query is the rows of a table, with access by name.
@@ -51,15 +61,18 @@ type query struct {
 	rows [][]Value
 }
 
-// query leaves out the runs of second derivatives, whose counts are those of the first.
-func (r *Run) query(table string) query {
-	q := query{t: r.Table(table)}
-	for _, row := range q.t.Rows {
+// query reads the columns of a table that figures show. It leaves out the runs of second derivatives, whose counts are
+// those of the first.
+func (r *Run) query(table string) (query, error) {
+	shown := []string{"method", "T", "slots", "budget", "replays", "peak_bytes", "kind", "wall_s", "of"}
+	t, err := r.table(table, nil, func(column string) bool { return slices.Contains(shown, column) })
+	q := query{t: t}
+	for _, row := range t.Rows {
 		if q.get(row, "of") != Text("hessian") {
 			q.rows = append(q.rows, row)
 		}
 	}
-	return q
+	return q, err
 }
 
 func (q query) get(row []Value, column string) Value {
@@ -77,14 +90,12 @@ func (q query) number(row []Value, column string) (float64, bool) {
 
 // distinct lists the values of a column in order.
 func (q query) distinct(column string) []Value {
-	var list []Value
+	var t tally
 	for _, row := range q.rows {
-		if v := q.get(row, column); !v.Absent() && !slices.Contains(list, v) {
-			list = append(list, v)
-		}
+		t.add(q.get(row, column))
 	}
-	slices.SortStableFunc(list, compareValues)
-	return list
+	slices.SortStableFunc(t.order, compareValues)
+	return t.order
 }
 
 // methods lists the methods in the order of the rows.
@@ -101,6 +112,7 @@ func (q query) methods() []string {
 // points collects two columns of the rows that a filter takes, in the order of the first.
 func (q query) points(x, y string, xRange, yRange *interval, take func(row []Value) bool) []xy {
 	var list []xy
+	seen := make(map[xy]bool)
 	for _, row := range q.rows {
 		at, xOK := q.number(row, x)
 		v, yOK := q.number(row, y)
@@ -109,7 +121,8 @@ func (q query) points(x, y string, xRange, yRange *interval, take func(row []Val
 		}
 		xRange.add(at)
 		yRange.add(v)
-		if p := (xy{at, v}); !slices.Contains(list, p) {
+		if p := (xy{at, v}); !seen[p] {
+			seen[p] = true
 			list = append(list, p)
 		}
 	}
@@ -136,8 +149,7 @@ func single(points []xy) [][]xy {
 const mostPanels = 3
 
 // replaysPlot draws replays against slots: what theory says as lines, what runs counted as markers, a panel for each T.
-func (r *Run) replaysPlot() *Figure {
-	counted, theory := r.query(Schedules), r.query(Theory)
+func (r *Run) replaysPlot(counted, theory query) *Figure {
 	lengths := theory.distinct("T")
 	if len(counted.distinct("slots")) < 2 || len(lengths) == 0 {
 		return nil
@@ -169,8 +181,7 @@ func (r *Run) replaysPlot() *Figure {
 }
 
 // memoryPlot draws the peak of the logical bytes against T, a line for each method and number of slots.
-func (r *Run) memoryPlot() *Figure {
-	q := r.query(Schedules)
+func (r *Run) memoryPlot(q query) *Figure {
 	if len(q.distinct("T")) < 2 {
 		return nil
 	}
@@ -203,8 +214,7 @@ func (r *Run) memoryPlot() *Figure {
 
 // timePlot draws the measured time against the peak of the logical bytes: a marker for each run, and the front of those that no
 // other run beats in both.
-func (r *Run) timePlot() *Figure {
-	counted, measured := r.query(Schedules), r.query(Measurements)
+func (r *Run) timePlot(counted, measured query) *Figure {
 	type key struct{ point, method, slots, budget Value }
 	keyOf := func(q query, row []Value) key {
 		return key{q.get(row, "point"), q.get(row, "method"), q.get(row, "slots"), q.get(row, "budget")}
@@ -269,12 +279,9 @@ func (r *Run) timePlot() *Figure {
 
 // streamPlots draws the actions of schedules: the state that is live against the steps evaluated so far, and the snapshots as bars for
 // as long as they are alive. Of a sweep, the first point that has the schedule is drawn.
-func (r *Run) streamPlots() []*Figure {
+func (r *Run) streamPlots() ([]*Figure, error) {
 	var figures []*Figure
-	for _, record := range r.Records {
-		if record == nil {
-			continue
-		}
+	err := r.each(nil, []string{ArraysName}, func(_ int, record *Record) error {
 		for _, a := range record.Arrays {
 			if !strings.HasPrefix(a.Name, SchedulePicture) || len(a.Shape) != 2 || a.Shape[1] != 4 ||
 				slices.ContainsFunc(figures, func(f *Figure) bool { return f.Name == a.Name }) {
@@ -282,8 +289,9 @@ func (r *Run) streamPlots() []*Figure {
 			}
 			figures = append(figures, streamPlot(r.Manifest.Study.Title, a))
 		}
-	}
-	return figures
+		return nil
+	})
+	return figures, err
 }
 
 func streamPlot(title string, a Array) *Figure {

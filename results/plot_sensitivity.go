@@ -15,23 +15,31 @@ const sensitivityFigure = "sensitivity-"
 // number in two panels. A line joins the points of one branch, and of the same other swept values; it breaks
 // at a refusal, which a cross at the axis marks. The derivative is the one with respect to the swept
 // number if that is a parameter, otherwise those with respect to all scalar parameters.
-func (r *Run) sensitivityPlots() []*Figure {
-	if r.Manifest.Study.Main != Implicit && r.Manifest.Study.Main != Chain {
-		return nil
+func (r *Run) sensitivityPlots() ([]*Figure, error) {
+	study := r.Manifest.Study
+	if study.Main != Implicit && study.Main != Chain || len(r.Manifest.Sweep.Names) == 0 {
+		return nil, nil
 	}
-	t := r.Table(r.Manifest.Study.Main)
+	t, err := r.table(study.Main, nil, func(column string) bool {
+		return slices.ContainsFunc(study.Objectives, func(objective string) bool {
+			return column == objective || strings.HasPrefix(column, "d"+objective+"_") && !strings.Contains(column, "[")
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
 	var figures []*Figure
 	for i, name := range r.Manifest.Sweep.Names {
 		if !plotted(t, 3+i) {
 			continue
 		}
-		for _, objective := range r.Manifest.Study.Objectives {
+		for _, objective := range study.Objectives {
 			if f := r.sensitivityPlot(t, objective, name, 3+i); f != nil {
 				figures = append(figures, f)
 			}
 		}
 	}
-	return figures
+	return figures, nil
 }
 
 // plotted reports whether a swept column is an axis: two different finite numbers or more, and nothing else.
@@ -77,6 +85,11 @@ func (r *Run) sensitivityPlot(t *Table, objective, swept string, x int) *Figure 
 	all, labels, branches := split(t, x, "branch")
 	columns, parameters := r.derivatives(t, objective, swept)
 	f := &Figure{Name: sensitivityFigure + objective + "-" + swept, title: r.Manifest.Study.Title}
+	// Lines that have one point each are markers, of which more can be told apart.
+	if most := max(mostLines, mostMarkers*len(labels)/max(len(t.Rows), 1)); len(labels) > most {
+		all = slices.DeleteFunc(all, func(s *series) bool { return !chosen(s.color, len(labels), most) })
+		f.notes = append(f.notes, drawnOf(most, len(labels), "combinations of the other swept values"))
+	}
 
 	var xs interval
 	for _, row := range t.Rows {
@@ -104,13 +117,12 @@ func (r *Run) sensitivityPlot(t *Table, objective, swept string, x int) *Figure 
 	panels := []panel{{yLabel: symbol(objective)}, {yLabel: yLabel}}
 	var dropped int
 	var refusals crosses
-	reasons := new(Table)
-	reasons.Columns = []string{"status"}
+	var statuses tally
 	for _, row := range t.Rows {
 		if status := row[t.Column("status")]; refused(status) {
 			at, _ := row[x].Number()
 			refusals = append(refusals, at)
-			reasons.Rows = append(reasons.Rows, []Value{status})
+			statuses.add(status)
 		}
 	}
 	status := t.Column("status")
@@ -165,7 +177,7 @@ func (r *Run) sensitivityPlot(t *Table, objective, swept string, x int) *Figure 
 	}
 	if len(refusals) > 0 {
 		f.legend = append(f.legend, legendEntry{"refused", refusals})
-		f.notes = append(f.notes, "Refused: "+reasons.counts(0)+".")
+		f.notes = append(f.notes, "Refused: "+statuses.String()+".")
 	}
 	if dropped > 0 {
 		f.notes = append(f.notes, plural(dropped, "value")+" not finite, or beyond 1e300, not drawn.")

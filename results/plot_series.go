@@ -66,6 +66,41 @@ func split(t *Table, except int, kinds ...string) (out []*series, labels, kindNa
 	return out, labels, kindNames
 }
 
+// A figure has no more than mostLines lines, or mostMarkers places without a line: more are not told apart.
+const mostLines, mostMarkers = 50, 500
+
+// spread lists the points of the sweep, or most of them that are evenly spread in the order of the swept values, with a note.
+func (r *Run) spread(most int) (places []int, note string) {
+	points := r.Manifest.Sweep.Points
+	for i := range points {
+		if r.has(i) {
+			places = append(places, i)
+		}
+	}
+	count := len(places)
+	if count <= most {
+		return places, ""
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return slices.CompareFunc(points[a].Values, points[b].Values, compareValues) })
+	rank := 0
+	places = slices.DeleteFunc(places, func(int) bool {
+		rank++
+		return !chosen(rank-1, count, most)
+	})
+	slices.Sort(places)
+	return places, drawnOf(most, count, "points")
+}
+
+// chosen reports whether the i-th of count things is one of most that are evenly spread, the first and the last among them.
+func chosen(i, count, most int) bool {
+	k := (i*(most-1) + count - 2) / (count - 1) // the first one whose place may be i
+	return k*(count-1)/(most-1) == i
+}
+
+func drawnOf(most, count int, of string) string {
+	return fmt.Sprintf("Drawn are %d of %d %s, evenly spread in their order.", most, count, of)
+}
+
 // compareValues orders numbers by value and before all others, which are ordered by their text.
 func compareValues(a, b Value) int {
 	x, aIs := a.Number()

@@ -9,12 +9,15 @@ import (
 	"slices"
 )
 
-// Run is the content of an output folder: the manifest, and for each point of its sweep the record, nil
-// where the point is not computed.
+// Run is the content of an output folder: the manifest, and for each point of its sweep the record.
 type Run struct {
 	Manifest Manifest
-	Records  []*Record
-	Notes    []string // lines of the log that were not used, and why
+	Records  []*Record // of a run that is held in memory: nil where a point is not computed; of one that was loaded, see Record
+	Notes    []string  // lines of the log that were not used, and why
+
+	dir     string
+	log     *index             // of a run that was loaded
+	layouts map[string]*layout // of a run that was loaded, which does not change
 }
 
 // Begin starts or resumes a run in the folder dir: it writes the study as it was read and the manifest, and
@@ -66,32 +69,87 @@ func foreign(dir string) error {
 	return nil
 }
 
-// Load reads an output folder.
+// Load opens an output folder. Its records stay in the log, from which each table and figure reads what it needs.
 func Load(dir string) (*Run, error) {
 	m, err := ReadManifest(dir)
 	if err != nil {
 		return nil, err
 	}
-	records, notes, err := ReadLog(dir, m.Key())
+	log, err := readIndex(dir, m.Key())
 	if err != nil {
 		return nil, err
 	}
-	r := &Run{Manifest: *m, Notes: notes}
-	for _, p := range m.Sweep.Points {
-		r.Records = append(r.Records, records[p.ID])
+	return &Run{Manifest: *m, Notes: log.notes(), dir: dir, log: log}, nil
+}
+
+// Record returns the record of the i-th point of the sweep, nil if it is not computed.
+func (r *Run) Record(i int) (record *Record, err error) {
+	err = r.each([]int{i}, nil, func(_ int, found *Record) error {
+		record = found
+		return nil
+	})
+	return record, err
+}
+
+// each calls f with each record, in the sweep's order, or with those of some places in it if the list is not nil. The record holds
+// what only names, see decoder.decode, and is good until the next call.
+func (r *Run) each(places []int, only []string, f func(i int, record *Record) error) error {
+	points := len(r.Manifest.Sweep.Points)
+	if r.log == nil {
+		points = len(r.Records)
 	}
-	return r, nil
+	if places != nil {
+		points = len(places)
+	}
+	read := func(i int) (*Record, error) { return r.Records[i], nil }
+	if r.log != nil {
+		if len(r.log.places) == 0 {
+			return nil
+		}
+		file, err := os.Open(filepath.Join(r.dir, LogName))
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		var d decoder
+		var record Record
+		read = func(i int) (*Record, error) {
+			return r.log.read(file, r.Manifest.Sweep.Points[i].ID, &d, &record, only)
+		}
+	}
+	for i := range points {
+		if places != nil {
+			i = places[i]
+		}
+		record, err := read(i)
+		if err == nil && record != nil {
+			err = f(i, record)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Missing counts the points that are not computed.
 func (r *Run) Missing() int {
 	n := 0
-	for _, record := range r.Records {
-		if record == nil {
+	for i := range r.Manifest.Sweep.Points {
+		if !r.has(i) {
 			n++
 		}
 	}
 	return n
+}
+
+// has reports whether the i-th point of the sweep is computed.
+func (r *Run) has(i int) bool {
+	if r.log == nil {
+		return r.Records[i] != nil
+	}
+	_, ok := r.log.places[r.Manifest.Sweep.Points[i].ID]
+	return ok
 }
 
 // Write makes the tables, the arrays and the figures of the run in the folder dir, and removes those of an earlier run
@@ -108,14 +166,25 @@ func (r *Run) Write(dir string, formats ...Format) error {
 
 // WriteTables writes one CSV file for each table of the run.
 func (r *Run) WriteTables(dir string) error {
-	names := r.TableNames()
-	for _, name := range names {
-		if err := WriteFile(filepath.Join(dir, name+".csv"), r.Table(name).WriteCSV); err != nil {
+	all, err := r.tables()
+	if err != nil {
+		return err
+	}
+	for _, l := range all {
+		err := WriteFile(filepath.Join(dir, l.Name+".csv"), func(w io.Writer) error {
+			out := newCSV(w)
+			out.header(l.Columns)
+			if err := r.rows(l, out.row); err != nil {
+				return err
+			}
+			return out.flush()
+		})
+		if err != nil {
 			return err
 		}
 	}
 	for _, s := range schemas {
-		if !slices.Contains(names, s.name) {
+		if !slices.ContainsFunc(all, func(l *layout) bool { return l.Name == s.name }) {
 			if err := remove(filepath.Join(dir, s.name+".csv")); err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"math"
@@ -26,43 +27,58 @@ const maxRows, firstRows, lastRows = 40, 20, 10
 func (r *Run) Print(w io.Writer, width int) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, r.Manifest.Study.Title)
+	tables, err := r.tables()
+	if err != nil {
+		return err
+	}
 	for _, name := range printed {
-		if t := r.Table(name); len(t.Rows) > 0 {
-			fmt.Fprintf(&b, "\n%s\n", name)
-			t.print(&b, width)
+		i := slices.IndexFunc(tables, func(l *layout) bool { return l.Name == name })
+		if i < 0 {
+			continue
 		}
+		s := newSummary(&tables[i].Table)
+		if err := r.rows(tables[i], s.add); err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "\n%s\n", name)
+		s.print(&b, width)
 	}
 	if n := r.Missing(); n > 0 {
-		fmt.Fprintf(&b, "\n%d of %d points not computed\n", n, len(r.Records))
+		fmt.Fprintf(&b, "\n%d of %d points not computed\n", n, len(r.Manifest.Sweep.Points))
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err = io.WriteString(w, b.String())
 	return err
 }
 
 // WriteJSON writes the rows of the tables that Print shows, one JSON object a line.
 func (r *Run) WriteJSON(w io.Writer) error {
+	tables, err := r.tables()
+	if err != nil {
+		return err
+	}
+	out := bufio.NewWriterSize(w, 1<<16)
 	for _, name := range printed {
-		if err := r.Table(name).WriteJSON(w); err != nil {
-			return err
+		for _, l := range tables {
+			if l.Name == name {
+				if err := r.rows(l, l.jsonWriter(out)); err != nil {
+					return err
+				}
+			}
 		}
 	}
-	return nil
+	return out.Flush()
 }
 
-func (t *Table) print(b *strings.Builder, width int) {
-	columns, common := t.shown()
-
-	rows, skipped := t.Rows, 0
-	if len(rows) > maxRows {
-		skipped = len(rows) - firstRows - lastRows
-		rows = slices.Concat(rows[:firstRows], rows[len(rows)-lastRows:])
-	}
+func (s *summary) print(b *strings.Builder, width int) {
+	columns, common := s.shown()
+	rows := slices.Concat(s.first, s.last)
+	skipped := s.count - len(rows)
 	cells := make([][]string, len(columns)) // by column, the header first
 	widths := make([]int, len(columns))
 	for c, i := range columns {
-		cells[c] = []string{t.heading(i, columns)}
+		cells[c] = []string{s.heading(i, columns)}
 		text := cell
-		if swept := i >= 3 && i < 3+t.Swept; swept && !t.tellsApart(i) {
+		if swept := i >= 3 && i < 3+s.table.Swept; swept && !s.tellsApart(i) {
 			text = Value.String
 		}
 		for _, row := range rows {
@@ -79,8 +95,8 @@ func (t *Table) print(b *strings.Builder, width int) {
 		}
 		return n
 	}
-	for _, name := range t.leastFirst() {
-		c := slices.Index(columns, t.Column(name))
+	for _, name := range s.leastFirst() {
+		c := slices.Index(columns, s.table.Column(name))
 		if width == 0 || total() <= width {
 			break
 		}
@@ -92,12 +108,12 @@ func (t *Table) print(b *strings.Builder, width int) {
 
 	for line := range len(rows) + 1 {
 		if skipped > 0 && line == firstRows+1 {
-			fmt.Fprintf(b, "  … %d rows more in %s.csv …\n", skipped, t.Name)
+			fmt.Fprintf(b, "  … %d rows more in %s.csv …\n", skipped, s.table.Name)
 		}
 		var out strings.Builder
 		for c, i := range columns {
 			pad := strings.Repeat(" ", widths[c]-utf8.RuneCountInString(cells[c][line]))
-			if t.numeric(i) {
+			if s.columns[i].numeric() {
 				out.WriteString("  " + pad + cells[c][line])
 			} else {
 				out.WriteString("  " + cells[c][line] + pad)
@@ -109,133 +125,66 @@ func (t *Table) print(b *strings.Builder, width int) {
 		fmt.Fprintf(b, "  in every row: %s\n", strings.Join(common, ", "))
 	}
 	if len(hidden) > 0 {
-		fmt.Fprintf(b, "  not shown, see %s.csv: %s\n", t.Name, strings.Join(hidden, ", "))
+		fmt.Fprintf(b, "  not shown, see %s.csv: %s\n", s.table.Name, strings.Join(hidden, ", "))
 	}
-	fmt.Fprintf(b, "  status: %s\n", t.counts(t.Column("status")))
-	if i := t.Column("verdict"); i >= 0 {
-		if s := t.counts(i); s != "" {
-			fmt.Fprintf(b, "  verdict: %s\n", s)
-		}
+	fmt.Fprintf(b, "  status: %s\n", &s.statuses)
+	if len(s.verdicts.order) > 0 {
+		fmt.Fprintf(b, "  verdict: %s\n", &s.verdicts)
 	}
-	t.printReasons(b)
-}
-
-// tellsApart reports whether the rounded values of a column are as many as its values.
-func (t *Table) tellsApart(column int) bool {
-	values, texts := make(map[Value]bool), make(map[string]bool)
-	for _, row := range t.Rows {
-		values[row[column]], texts[cell(row[column])] = true, true
+	for _, k := range s.reasons {
+		fmt.Fprintf(b, "  %s: %s\n", k.of, k.reason)
 	}
-	return len(texts) == len(values)
+	if n := len(s.seen) - len(s.reasons); n > 0 {
+		fmt.Fprintf(b, "  … and %d more in %s.csv …\n", n, s.table.Name)
+	}
 }
 
 // shown chooses the columns to print, the status last: not study, point and reason, nor those that are absent in every
 // row or repeat a swept column. A text that is the same in every row is said once, below the table.
-func (t *Table) shown() (columns []int, common []string) {
-	status := t.Column("status")
-	swept := t.Columns[3 : 3+t.Swept]
-	every := func(holds func(row []Value) bool) bool {
-		return !slices.ContainsFunc(t.Rows, func(row []Value) bool { return !holds(row) })
-	}
-	for i, name := range t.Columns {
-		first := t.Rows[0][i]
+func (s *summary) shown() (columns []int, common []string) {
+	status := s.table.Column("status")
+	for i, name := range s.table.Columns {
+		f := &s.columns[i]
 		own := i > status
-		repeats := slices.Index(swept, "sweep."+name)
 		switch {
 		case name == "study" || name == "point" || name == "status" || name == "reason":
-		case every(func(row []Value) bool { return row[i].Absent() }):
-		case own && repeats >= 0 && every(func(row []Value) bool { return compareValues(row[i], row[3+repeats]) == 0 }):
-		case own && len(t.Rows) > 1 && first.kind == textKind && every(func(row []Value) bool { return row[i] == first }):
+		case f.absent == s.count:
+		case own && f.repeats:
+		case own && s.count > 1 && f.first.kind == textKind && f.same:
 			if name != "verdict" { // which is counted
-				common = append(common, name+" "+first.String())
+				common = append(common, name+" "+f.first.String())
 			}
 		default:
 			columns = append(columns, i)
 		}
 	}
-	if len(t.Rows) == 1 || !every(func(row []Value) bool { return row[status] == t.Rows[0][status] }) {
+	if s.count == 1 || !s.columns[status].same {
 		columns = append(columns, status)
 	}
 	return columns, common
 }
 
 // heading is the name of a column; sweep.<name> is <name> where the own column is not printed.
-func (t *Table) heading(i int, printed []int) string {
-	name := t.Columns[i]
-	if own, swept := strings.CutPrefix(name, "sweep."); swept && i < t.Column("status") && !slices.Contains(printed, t.Column(own)) {
+func (s *summary) heading(i int, printed []int) string {
+	name := s.table.Columns[i]
+	if own, swept := strings.CutPrefix(name, "sweep."); swept && i < s.table.Column("status") && !slices.Contains(printed, s.table.Column(own)) {
 		return own
 	}
 	return name
 }
 
 // leastFirst lists the own columns in the order in which a narrow terminal leaves them out.
-func (t *Table) leastFirst() []string {
-	names := slices.Clone(t.Columns[t.Column("reason")+1:])
+func (s *summary) leastFirst() []string {
+	names := slices.Clone(s.table.Columns[s.table.Column("reason")+1:])
 	slices.Reverse(names)
 	var least []string
-	for _, s := range schemas {
-		if s.name == t.Name {
-			least = s.least
+	for _, schema := range schemas {
+		if schema.name == s.table.Name {
+			least = schema.least
 		}
 	}
 	names = slices.DeleteFunc(names, func(name string) bool { return name == "verdict" || slices.Contains(least, name) })
 	return slices.Concat(least, names)
-}
-
-// numeric reports whether a column holds numbers only.
-func (t *Table) numeric(column int) bool {
-	some := false
-	for _, row := range t.Rows {
-		if _, ok := row[column].Number(); ok {
-			some = true
-		} else if !row[column].Absent() {
-			return false
-		}
-	}
-	return some
-}
-
-// counts counts the values of a column, in the order in which they come.
-func (t *Table) counts(column int) string {
-	count := make(map[Value]int)
-	var order []Value
-	for _, row := range t.Rows {
-		if v := row[column]; !v.Absent() {
-			if count[v] == 0 {
-				order = append(order, v)
-			}
-			count[v]++
-		}
-	}
-	var parts []string
-	for _, v := range order {
-		parts = append(parts, fmt.Sprintf("%d %s", count[v], v))
-	}
-	return strings.Join(parts, ", ")
-}
-
-// printReasons prints each reason once, under its verdict or else its status, and no more than a few.
-func (t *Table) printReasons(b *strings.Builder) {
-	const most = 5
-	status, reason, verdict := t.Column("status"), t.Column("reason"), t.Column("verdict")
-	type key struct{ of, reason Value }
-	var order []key
-	for _, row := range t.Rows {
-		k := key{row[status], row[reason]}
-		if verdict >= 0 && !row[verdict].Absent() {
-			k.of = row[verdict]
-		}
-		if !k.reason.Absent() && !slices.Contains(order, k) {
-			order = append(order, k)
-		}
-	}
-	for i, k := range order {
-		if i == most {
-			fmt.Fprintf(b, "  … and %d more in %s.csv …\n", len(order)-most, t.Name)
-			break
-		}
-		fmt.Fprintf(b, "  %s: %s\n", k.of, k.reason)
-	}
 }
 
 // cell is the text of a value in a printed table.

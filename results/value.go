@@ -7,7 +7,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unique"
 )
 
 // Value is one entry of a table: a float64, an int64, a text, a truth value, or absent (the zero Value).
@@ -83,10 +82,15 @@ func (v Value) String() string {
 // FormatFloat is the shortest decimal that reads back to the same float64 (-0 included), or NaN, +Inf, -Inf.
 // It has an exponent below 1e-4 and from 1e16 on.
 func FormatFloat(x float64) string {
+	var b [32]byte
+	return string(appendFloat(b[:0], x))
+}
+
+func appendFloat(b []byte, x float64) []byte {
 	if a := math.Abs(x); a == 0 || 1e-4 <= a && a < 1e16 {
-		return strconv.FormatFloat(x, 'f', -1, 64)
+		return strconv.AppendFloat(b, x, 'f', -1, 64)
 	}
-	return strconv.FormatFloat(x, 'g', -1, 64)
+	return strconv.AppendFloat(b, x, 'g', -1, 64)
 }
 
 // appendJSON appends the JSON form of v. A number with a point or an exponent is a float, any other number an
@@ -108,21 +112,29 @@ func (v Value) appendJSON(b []byte) []byte {
 }
 
 func appendJSONFloat(b []byte, x float64) []byte {
-	s := FormatFloat(x)
-	if isWord(s) {
-		return append(append(append(b, '"'), s...), '"')
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return append(appendFloat(append(b, '"'), x), '"')
 	}
-	b = append(b, s...)
-	if !strings.ContainsAny(s, ".e") {
-		b = append(b, ".0"...)
+	start := len(b)
+	b = appendFloat(b, x)
+	for _, c := range b[start:] {
+		if c == '.' || c == 'e' {
+			return b
+		}
 	}
-	return b
+	return append(b, ".0"...)
 }
 
 func appendJSONString(b []byte, s string) []byte {
-	if !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' || c == '"' || c == '\\' }) {
-		return append(append(append(b, '"'), s...), '"')
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return appendEscaped(b, s)
+		}
 	}
+	return append(append(append(b, '"'), s...), '"')
+}
+
+func appendEscaped(b []byte, s string) []byte {
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)
 	e.SetEscapeHTML(false)
@@ -153,7 +165,7 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 			*v = Float(x)
 			return nil
 		}
-		*v = Text(unique.Make(s).Value()) // few texts recur in many rows
+		*v = Text(s)
 	case '{':
 		var wrapped struct{ Text *string }
 		if err := json.Unmarshal(data, &wrapped); err != nil {
@@ -166,19 +178,11 @@ func (v *Value) UnmarshalJSON(data []byte) error {
 	case '[':
 		return fmt.Errorf("want a value, have the list %.40s", data)
 	default:
-		if bytes.ContainsAny(data, ".eE") {
-			x, err := strconv.ParseFloat(string(data), 64)
-			if err != nil {
-				return err
-			}
-			*v = Float(x)
-			return nil
-		}
-		n, err := strconv.ParseInt(string(data), 10, 64)
+		n, err := parseNumber(data)
 		if err != nil {
 			return err
 		}
-		*v = Int(n)
+		*v = n
 	}
 	return nil
 }

@@ -202,85 +202,140 @@ func (s *Study) Point(i int) Point {
 
 // canonical is the description of a point that its identity is taken from: all that a result
 // depends on, and nothing else. Title, expectation, comments and the position in a sweep are left out.
-type canonical struct {
-	Format     int        `json:"format"`
-	Seed       uint64     `json:"seed"`
-	Kind       Kind       `json:"kind"`
-	Constants  [][2]any   `json:"constants"`
-	Data       [][2]any   `json:"data"`
-	Parameters [][2]any   `json:"parameters"`
-	Define     [][2]any   `json:"define"`
-	State      [][2]any   `json:"state"`
-	Branches   [][2]any   `json:"branches"`
-	Equations  [][2]any   `json:"equations"`
-	Objective  [][2]any   `json:"objective"`
-	Domain     *Domain    `json:"domain"`
-	Bounds     *[3]string `json:"bounds"` // null: none; empty: estimated
-	Steps      []int      `json:"steps"`
-	Implicit   Implicit   `json:"implicit"`
-	Chain      any        `json:"chain,omitempty"`
-	Program    any        `json:"program,omitempty"`
-	Responses  [][2]any   `json:"responses,omitempty"`
+// Between its parts stand the values of the constants and of the parameters; the rest is the study's.
+type (
+	canonicalHead struct {
+		Format int    `json:"format"`
+		Seed   uint64 `json:"seed"`
+		Kind   Kind   `json:"kind"`
+	}
+	canonicalData struct {
+		Data [][2]any `json:"data"`
+	}
+	canonicalRest struct {
+		Define    [][2]any   `json:"define"`
+		State     [][2]any   `json:"state"`
+		Branches  [][2]any   `json:"branches"`
+		Equations [][2]any   `json:"equations"`
+		Objective [][2]any   `json:"objective"`
+		Domain    *Domain    `json:"domain"`
+		Bounds    *[3]string `json:"bounds"` // null: none; empty: estimated
+		Steps     []int      `json:"steps"`
+		Implicit  Implicit   `json:"implicit"`
+		Chain     any        `json:"chain,omitempty"`
+		Program   any        `json:"program,omitempty"`
+		Responses [][2]any   `json:"responses,omitempty"`
+	}
+)
+
+// canonicalParts is the canonical JSON of a study's points but for the values.
+type canonicalParts struct {
+	study              *Study
+	head, middle, rest string
 }
 
-// Canonical returns the canonical JSON of a point: kind, formulas, values, settings, the seed of the
-// checks and the record format; of arrays and data the shape and the SHA-256 of the contents. Equal bytes mean an equal
-// computation.
-func (p Point) Canonical(format int, seed uint64) []byte {
-	s := p.Study
-	c := canonical{
-		Format: format, Seed: seed, Kind: s.Kind,
-		Constants: s.describe(p.Constants), Data: s.describe(s.Data), Parameters: s.describe(p.Parameters),
+func (s *Study) canonicalParts(format int, seed uint64) canonicalParts {
+	rest := canonicalRest{
 		Define: texts(s.Define), State: [][2]any{}, Branches: [][2]any{}, Equations: texts(s.Equations), Objective: texts(s.Objective),
 		Domain: s.Domain, Steps: s.Steps, Implicit: s.Implicit,
 	}
 	for _, b := range s.State {
-		c.State = append(c.State, [2]any{b.Name, b.Start.Text})
+		rest.State = append(rest.State, [2]any{b.Name, b.Start.Text})
 	}
 	for _, b := range s.Branches {
 		starts := []string{}
 		for _, f := range b.Starts {
 			starts = append(starts, f.Text)
 		}
-		c.Branches = append(c.Branches, [2]any{b.Name, starts})
+		rest.Branches = append(rest.Branches, [2]any{b.Name, starts})
 	}
 	if s.Chain != nil {
-		c.Chain = s.Chain.canonical()
+		rest.Chain = s.Chain.canonical()
 	}
 	for _, r := range s.Responses {
-		c.Responses = append(c.Responses, [2]any{r.Name, texts(r.Cotangents)})
+		rest.Responses = append(rest.Responses, [2]any{r.Name, texts(r.Cotangents)})
 	}
 	if s.Program != nil {
-		c.Program = s.Program.canonical()
+		rest.Program = s.Program.canonical()
 	}
 	if b := s.Bounds; b != nil {
-		c.Bounds = &[3]string{b.Q.Text, b.LZ.Text, b.LTheta.Text}
+		rest.Bounds = &[3]string{b.Q.Text, b.LZ.Text, b.LTheta.Text}
 	}
-	var out bytes.Buffer
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(c); err != nil {
-		panic(err) // nothing in a Study is beyond JSON
+	data := [][2]any{}
+	for _, q := range s.Data {
+		data = append(data, [2]any{q.Name, json.RawMessage(s.appendValue(nil, q))})
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	inside := func(v any) string { // the braces of an object
+		text := encode(v)
+		return string(text[1 : len(text)-1])
+	}
+	return canonicalParts{
+		study:  s,
+		head:   "{" + inside(canonicalHead{format, seed, s.Kind}) + `,"constants":[`,
+		middle: "]," + inside(canonicalData{data}) + `,"parameters":[`,
+		rest:   "]," + inside(rest) + "}",
+	}
+}
+
+// append appends the canonical JSON of a point.
+func (c *canonicalParts) append(b []byte, p Point) []byte {
+	list := func(quantities []Quantity) {
+		for i, q := range quantities {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(b, `["`...), q.Name...) // a letter, then letters and digits
+			b = append(c.study.appendValue(append(b, `",`...), q), ']')
+		}
+	}
+	b = append(b, c.head...)
+	list(p.Constants)
+	b = append(b, c.middle...)
+	list(p.Parameters)
+	return append(b, c.rest...)
+}
+
+// Canonical returns the canonical JSON of a point: kind, formulas, values, settings, the seed of the
+// checks and the record format; of arrays and data the shape and the SHA-256 of the contents. Equal bytes mean an equal
+// computation.
+func (p Point) Canonical(format int, seed uint64) []byte {
+	parts := p.Study.canonicalParts(format, seed)
+	return parts.append(nil, p)
 }
 
 // ID returns the identity of a point: 12 hex digits of the SHA-256 of its canonical JSON.
 func (p Point) ID(format int, seed uint64) string {
-	return results.Digest(p.Canonical(format, seed))
+	return p.Study.Identities(format, seed)(p)
 }
 
-// describe lists scalars by value and arrays by shape and digest.
-func (s *Study) describe(list []Quantity) [][2]any {
-	out := [][2]any{}
-	for _, q := range list {
-		if q.Value.IsScalar() {
-			out = append(out, [2]any{q.Name, json.RawMessage(strconv.FormatFloat(q.Value.Data[0], 'g', -1, 64))})
-		} else {
-			out = append(out, [2]any{q.Name, map[string]any{"shape": q.Value.Shape, "sha256": s.digests[q.Name]}})
-		}
+// Identities returns the function that gives the identity of each point of the study, for one goroutine. All that
+// the points share is written once.
+func (s *Study) Identities(format int, seed uint64) func(Point) string {
+	parts := s.canonicalParts(format, seed)
+	var b []byte
+	return func(p Point) string {
+		b = parts.append(b[:0], p)
+		return results.Digest(b)
 	}
-	return out
+}
+
+// appendValue writes a scalar by value, and an array by shape and digest.
+func (s *Study) appendValue(b []byte, q Quantity) []byte {
+	if q.Value.IsScalar() {
+		return strconv.AppendFloat(b, q.Value.Data[0], 'g', -1, 64)
+	}
+	return append(b, encode(map[string]any{"shape": q.Value.Shape, "sha256": s.digests[q.Name]})...)
+}
+
+// encode is JSON without escapes for HTML.
+func encode(v any) []byte {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		panic(err) // nothing in a Study is beyond JSON
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }
 
 func texts(list []Definition) [][2]any {

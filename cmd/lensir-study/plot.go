@@ -38,13 +38,17 @@ func plotCommand() *cobra.Command {
 			}
 			for _, dir := range args {
 				r, err := results.Load(dir)
+				if err != nil {
+					return err
+				}
+				figures, err := r.Plots()
 				if err == nil {
-					err = r.WritePlots(dir, chosen...)
+					err = results.WriteFigures(dir, figures, chosen...)
 				}
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", filepath.Join(dir, results.PlotsName), count(len(r.Figures()), "figure"))
+				fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", filepath.Join(dir, results.PlotsName), count(len(figures), "figure"))
 			}
 			return nil
 		},

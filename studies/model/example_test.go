@@ -42,7 +42,11 @@ func ExampleRun() {
 		return
 	}
 	fmt.Println(summary.Computed, "points")
-	table := summary.Run.Table(results.Iterates)
+	table, err := summary.Run.ReadTable(results.Iterates)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	q, k, off := table.Column("sweep.q"), table.Column("K"), table.Column("sensitivity_error")
 	for _, row := range table.Rows {
 		x, _ := row[off].Number()

@@ -47,6 +47,13 @@ func run(t *testing.T, name string, settings ...string) ran {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i := range summary.Run.Manifest.Sweep.Points {
+		record, err := summary.Run.Record(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		summary.Run.Records = append(summary.Run.Records, record)
+	}
 	if n := summary.Refused + summary.Unexpected + summary.Violated; n != 0 {
 		t.Errorf("%d rows are not as they shall be: %v", n, summary.Warnings)
 	}

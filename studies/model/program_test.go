@@ -578,7 +578,10 @@ func TestProgramSweep(t *testing.T) {
 	if err != nil || s.Refused != 1 || s.Computed != 3 {
 		t.Fatalf("%v: %+v", err, s)
 	}
-	table := s.Run.Table(results.Program)
+	table, err := s.Run.ReadTable(results.Program)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var rows []string
 	for _, row := range table.Rows {
 		var cells []string

@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lensir/lensir-study/graph"
@@ -26,7 +27,7 @@ type Options struct {
 	Formats  []results.Format // of the figures; none means SVG
 	// Executable measures the memory of timed sweeps, each in a process of its own; see [ServeSweep]. Empty: not measured.
 	Executable string
-	// Progress, if not nil, is called from one goroutine when a point is done.
+	// Progress, if not nil, is called when a point is done, never twice at once.
 	Progress func(done, total int)
 }
 
@@ -49,7 +50,7 @@ func Run(ctx context.Context, m *Model, name string, o Options) (*Summary, error
 		o.Jobs = runtime.GOMAXPROCS(0)
 	}
 	started := time.Now()
-	points, sweep := expand(m.Study, o.Seed)
+	sweep := expand(m.Study, o.Seed)
 	manifest := results.NewManifest(o.Tool, describe(m.Study, name), sweep, started)
 	manifest.Seeds = []results.Seed{{Name: "checks", Seed: o.Seed}}
 	log, err := results.Begin(o.Dir, &manifest, []byte(m.Study.Text))
@@ -58,11 +59,11 @@ func Run(ctx context.Context, m *Model, name string, o Options) (*Summary, error
 	}
 	defer log.Close() // after all that is made from the records
 	s := &Summary{Notes: log.Notes()}
-	warnings := make([][]string, len(points)) // by place in the sweep, since workers finish in any order
+	warnings := make([][]string, len(sweep.Points)) // by place in the sweep, since workers finish in any order
 	var todo []int
-	seen := map[string]bool{}
-	for i := range points {
-		id := sweep.Points[i].ID
+	seen := make(map[string]bool, len(sweep.Points))
+	for i, p := range sweep.Points {
+		id := p.ID
 		if seen[id] {
 			continue
 		}
@@ -75,11 +76,11 @@ func Run(ctx context.Context, m *Model, name string, o Options) (*Summary, error
 		todo = append(todo, i)
 	}
 	if !o.FailFast || s.Refused == 0 {
-		err = s.compute(ctx, m, points, sweep.Points, todo, warnings, log, o)
+		err = s.compute(ctx, m, sweep.Points, todo, warnings, log, o)
 	}
 	for i, list := range warnings {
 		for _, text := range list {
-			s.Warnings = append(s.Warnings, label(points[i])+text)
+			s.Warnings = append(s.Warnings, label(m.Study.Point(i))+text)
 		}
 	}
 	if flushing := log.Flush(); err == nil {
@@ -111,21 +112,25 @@ func mayWorkNow(r *results.Record) bool {
 }
 
 // expand lists the points of the sweep with their identities.
-func expand(s *studies.Study, seed uint64) ([]studies.Point, results.Sweep) {
+func expand(s *studies.Study, seed uint64) results.Sweep {
 	var sweep results.Sweep
 	for _, axis := range s.Sweep.Axes {
 		sweep.Names = append(sweep.Names, axis.Name)
 	}
-	points := make([]studies.Point, s.Sweep.Len())
-	for i := range points {
-		points[i] = s.Point(i)
-		p := results.Point{ID: points[i].ID(results.RecordFormat, seed)}
-		for _, x := range points[i].Swept {
-			p.Values = append(p.Values, results.Float(x))
+	identity := s.Identities(results.RecordFormat, seed)
+	sweep.Points = make([]results.Point, s.Sweep.Len())
+	values := make([]results.Value, len(sweep.Points)*len(sweep.Names))
+	for i := range sweep.Points {
+		p := s.Point(i)
+		sweep.Points[i] = results.Point{ID: identity(p)}
+		if n := len(sweep.Names); n > 0 {
+			sweep.Points[i].Values, values = values[:n:n], values[n:]
 		}
-		sweep.Points = append(sweep.Points, p)
+		for k, x := range p.Swept {
+			sweep.Points[i].Values[k] = results.Float(x)
+		}
 	}
-	return points, sweep
+	return sweep
 }
 
 func describe(s *studies.Study, name string) results.Study {
@@ -149,14 +154,9 @@ func describe(s *studies.Study, name string) results.Study {
 var errEnough = errors.New("stopped at the first refusal")
 
 // compute runs the points of todo, which are places in the sweep, on o.Jobs goroutines.
-func (s *Summary) compute(ctx context.Context, m *Model, points []studies.Point, identities []results.Point, todo []int, warnings [][]string, log *results.Log, o Options) error {
+func (s *Summary) compute(ctx context.Context, m *Model, points []results.Point, todo []int, warnings [][]string, log *results.Log, o Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	type answer struct {
-		at      int
-		outcome *Outcome
-		err     error
-	}
 	first, err := NewSolver(m, o.Seed)
 	if err != nil {
 		return err
@@ -164,50 +164,49 @@ func (s *Summary) compute(ctx context.Context, m *Model, points []studies.Point,
 	if first.chain != nil {
 		first.chain.executable = o.Executable
 	}
-	jobs := min(o.Jobs, len(todo))
-	queue, answers := make(chan int, jobs), make(chan answer)
-	var workers sync.WaitGroup
-	for range jobs {
-		workers.Go(func() {
-			solver := first.Clone()
-			for at := range queue {
-				a := answer{at: at}
-				a.err = guarded(points[at], o.Seed, func() (err error) {
-					a.outcome, err = solver.Solve(ctx, points[at])
-					if err == nil {
-						a.outcome.Record.Point = identities[at].ID
-						err = log.Append(a.outcome.Record)
-					}
-					return err
-				})
-				answers <- a
-			}
-		})
-	}
-	// A worker gets its next point when its last one is recorded and judged: one job stops exactly at a refusal.
-	for next, running := 0, 0; ; running-- {
-		for ; running < jobs && next < len(todo) && ctx.Err() == nil; running++ {
-			queue <- todo[next]
-			next++
-		}
-		if running == 0 {
-			break
-		}
-		a := <-answers
-		if a.err != nil {
-			cancel(a.err)
-			continue
-		}
+	var mu sync.Mutex // of s, warnings and the calls of o.Progress
+	judge := func(at int, out *Outcome) {
+		mu.Lock()
+		defer mu.Unlock()
 		s.Computed++
-		warnings[a.at] = s.note(a.outcome)
+		warnings[at] = s.note(out)
 		if o.Progress != nil {
 			o.Progress(s.Computed, len(todo))
 		}
-		if o.FailFast && a.outcome.Refused > 0 {
+		if o.FailFast && out.Refused > 0 {
 			cancel(errEnough)
 		}
 	}
-	close(queue)
+	var taken atomic.Int64
+	var workers sync.WaitGroup
+	for range min(o.Jobs, len(todo)) {
+		workers.Go(func() {
+			solver := first.Clone()
+			// A worker takes its next point when its last one is recorded and judged: one job stops exactly at a refusal.
+			for ctx.Err() == nil {
+				next := int(taken.Add(1)) - 1
+				if next >= len(todo) {
+					return
+				}
+				at := todo[next]
+				err := guarded(points[at].ID, func() error {
+					out, err := solver.Solve(ctx, m.Study.Point(at))
+					if err != nil {
+						return err
+					}
+					out.Record.Point = points[at].ID
+					if err := log.Append(out.Record); err != nil {
+						return err
+					}
+					judge(at, out)
+					return nil
+				})
+				if err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
 	workers.Wait()
 	if err := context.Cause(ctx); err != nil && !errors.Is(err, errEnough) {
 		return err
@@ -216,10 +215,10 @@ func (s *Summary) compute(ctx context.Context, m *Model, points []studies.Point,
 }
 
 // guarded turns a panic of f, which is a defect of this program, into an error that names the point.
-func guarded(p studies.Point, seed uint64, f func() error) (err error) {
+func guarded(point string, f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("internal error at point %s: %v\n%s", p.ID(results.RecordFormat, seed), r, debug.Stack())
+			err = fmt.Errorf("internal error at point %s: %v\n%s", point, r, debug.Stack())
 		}
 	}()
 	return f()
