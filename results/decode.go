@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // decoder reads lines of the one form that encoder writes, in one pass: another form is another format. It keeps the names and the
@@ -18,9 +19,12 @@ type decoder struct {
 	at    int
 	bad   bool
 	texts map[string]string
-	row   Fields // the last one: its columns are most likely those of the next
+
+	row    Fields // of the last row: the columns and texts of the next one are most likely the same
+	status string
 
 	buffer []byte // for the line
+	point  string // which it is of
 }
 
 var errLine = errors.New("not a line of this record format")
@@ -66,7 +70,7 @@ func (d *decoder) decode(line []byte, r *Record, only []string) error {
 			}
 			d.want(`,"data":[`)
 			for !d.bad && !d.take(`]`) {
-				v := d.value()
+				v := d.value("")
 				d.bad = d.bad || v.kind != floatKind
 				a.Data = append(a.Data, math.Float64frombits(v.bits))
 				d.take(`,`)
@@ -100,7 +104,7 @@ func (d *decoder) stamp(line []byte, r *Record) bool {
 	d.want(`,"study":`)
 	r.Study = d.text()
 	d.want(`,"point":`)
-	r.Point = d.text()
+	r.Point = d.like(d.point)
 	return !d.bad
 }
 
@@ -149,14 +153,19 @@ func (d *decoder) readRow(fields Fields) (row Row) {
 		d.want(`,`)
 	}
 	row.Ending = d.ending()
+	d.status = row.Status
 	if d.take(`,"values":{`) {
 		if fields == nil {
 			fields = make(Fields, 0, max(len(d.row), 8))
 		}
 		for more := true; more && !d.bad; more = d.take(`,`) {
-			column := d.column(len(fields))
+			var like Field // what the last row has here
+			if i := len(fields); i < len(d.row) {
+				like = d.row[i]
+			}
+			column := d.like(like.Column)
 			d.want(`:`)
-			fields = append(fields, Field{column, d.value()})
+			fields = append(fields, Field{column, d.value(like.Value.text)})
 		}
 		d.want(`}`)
 		d.row = fields
@@ -168,41 +177,40 @@ func (d *decoder) readRow(fields Fields) (row Row) {
 
 func (d *decoder) ending() (e Ending) {
 	d.want(`"status":`)
-	e.Status = d.text()
+	e.Status = d.like(d.status)
 	if d.take(`,"reason":`) {
 		e.Reason = d.text()
 	}
 	return e
 }
 
-// column reads the name of a row's i-th column.
-func (d *decoder) column(i int) string {
-	if i < len(d.row) {
-		name := d.row[i].Column
-		if end := d.at + 1 + len(name); end < len(d.line) && d.line[d.at] == '"' && d.line[end] == '"' && string(d.line[d.at+1:end]) == name {
-			d.at = end + 1
-			return name
-		}
+// like takes a text that is most likely guess. A backslash in the line is the beginning of an escape, not one of a text.
+func (d *decoder) like(guess string) string {
+	if end := d.at + 1 + len(guess); !d.bad && end < len(d.line) && d.line[d.at] == '"' && d.line[end] == '"' &&
+		string(d.line[d.at+1:end]) == guess && strings.IndexByte(guess, '\\') < 0 {
+		d.at = end + 1
+		return guess
 	}
 	return d.text()
 }
 
-func (d *decoder) value() Value {
+// value takes a value, which is most likely guess if it is a text.
+func (d *decoder) value(guess string) Value {
 	if d.bad || d.at >= len(d.line) {
 		d.bad = true
 		return Value{}
 	}
 	switch d.line[d.at] {
 	case '"':
-		s := d.text()
+		s := d.like(guess)
 		if isWord(s) {
 			x, _ := strconv.ParseFloat(s, 64)
 			return Float(x)
 		}
-		return Text(s)
+		return Value{kind: textKind, text: s}
 	case '{':
 		d.want(`{"text":`)
-		v := Text(d.text())
+		v := Value{kind: textKind, text: d.text()}
 		d.want(`}`)
 		return v
 	case 'n':
@@ -222,9 +230,11 @@ func (d *decoder) value() Value {
 
 // parseNumber reads a float, which has a point or an exponent, or an integer.
 func parseNumber(text []byte) (Value, error) {
-	if bytes.ContainsAny(text, ".eE") {
-		x, err := strconv.ParseFloat(string(text), 64)
-		return Float(x), err
+	for _, c := range text {
+		if c == '.' || c == 'e' || c == 'E' {
+			x, err := strconv.ParseFloat(string(text), 64)
+			return Float(x), err
+		}
 	}
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	return Int(n), err
@@ -286,13 +296,13 @@ func (d *decoder) intern(b []byte) string {
 	if s, ok := d.texts[string(b)]; ok {
 		return s
 	}
-	s := string(b)
+	s := strings.ToValidUTF8(string(b), "\uFFFD")
 	const short, most = 100, 4096
-	if len(s) <= short && len(d.texts) < most {
+	if len(s) <= short && len(d.texts) < most && !isPoint(s) { // which does not recur
 		if d.texts == nil {
 			d.texts = make(map[string]string)
 		}
-		d.texts[s] = s
+		d.texts[string(b)] = s
 	}
 	return s
 }

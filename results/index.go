@@ -88,6 +88,7 @@ func (x *index) read(file io.ReaderAt, point string, d *decoder, r *Record, only
 	}
 	line := d.buffer[:p.size]
 	_, err := file.ReadAt(line, p.at)
+	d.point = point
 	if err == nil {
 		err = d.decode(line, r, only)
 	}

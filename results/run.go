@@ -155,13 +155,16 @@ func (r *Run) has(i int) bool {
 // Write makes the tables, the arrays and the figures of the run in the folder dir, and removes those of an earlier run
 // that this one does not have.
 func (r *Run) Write(dir string, formats ...Format) error {
-	if err := r.WriteTables(dir); err != nil {
+	if _, err := r.survey(); err != nil { // which the tables and the figures share
 		return err
 	}
-	if err := r.WriteArrays(dir); err != nil {
-		return err
+	tables := make(chan error)
+	go func() { tables <- r.WriteTables(dir) }()
+	err := r.WriteArrays(dir)
+	if err == nil {
+		err = r.WritePlots(dir, formats...)
 	}
-	return r.WritePlots(dir, formats...)
+	return errors.Join(<-tables, err)
 }
 
 // WriteTables writes one CSV file for each table of the run.

@@ -76,7 +76,10 @@ func Run(ctx context.Context, m *Model, name string, o Options) (*Summary, error
 		todo = append(todo, i)
 	}
 	if !o.FailFast || s.Refused == 0 {
-		err = s.compute(ctx, m, sweep.Points, todo, warnings, log, o)
+		var start func() pointSolver
+		if start, err = solvers(m, o); err == nil {
+			err = s.compute(ctx, start, sweep.Points, todo, warnings, log, o)
+		}
 	}
 	for i, list := range warnings {
 		for _, text := range list {
@@ -153,17 +156,28 @@ func describe(s *studies.Study, name string) results.Study {
 // errEnough stops a run at its first refusal.
 var errEnough = errors.New("stopped at the first refusal")
 
-// compute runs the points of todo, which are places in the sweep, on o.Jobs goroutines.
-func (s *Summary) compute(ctx context.Context, m *Model, points []results.Point, todo []int, warnings [][]string, log *results.Log, o Options) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+// pointSolver computes the point at a place of the sweep. Its outcome is valid until the next one.
+type pointSolver func(ctx context.Context, at int) (*Outcome, error)
+
+// solvers returns what makes the solver of each worker.
+func solvers(m *Model, o Options) (start func() pointSolver, err error) {
 	first, err := NewSolver(m, o.Seed)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if first.chain != nil {
 		first.chain.executable = o.Executable
 	}
+	return func() pointSolver {
+		solver := first.Clone()
+		return func(ctx context.Context, at int) (*Outcome, error) { return solver.Solve(ctx, m.Study.Point(at)) }
+	}, nil
+}
+
+// compute runs the points of todo, which are places in the sweep, on o.Jobs goroutines.
+func (s *Summary) compute(ctx context.Context, start func() pointSolver, points []results.Point, todo []int, warnings [][]string, log *results.Log, o Options) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var mu sync.Mutex // of s, warnings and the calls of o.Progress
 	judge := func(at int, out *Outcome) {
 		mu.Lock()
@@ -181,7 +195,7 @@ func (s *Summary) compute(ctx context.Context, m *Model, points []results.Point,
 	var workers sync.WaitGroup
 	for range min(o.Jobs, len(todo)) {
 		workers.Go(func() {
-			solver := first.Clone()
+			solve := start()
 			// A worker takes its next point when its last one is recorded and judged: one job stops exactly at a refusal.
 			for ctx.Err() == nil {
 				next := int(taken.Add(1)) - 1
@@ -190,7 +204,7 @@ func (s *Summary) compute(ctx context.Context, m *Model, points []results.Point,
 				}
 				at := todo[next]
 				err := guarded(points[at].ID, func() error {
-					out, err := solver.Solve(ctx, m.Study.Point(at))
+					out, err := solve(ctx, at)
 					if err != nil {
 						return err
 					}
