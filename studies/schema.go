@@ -165,7 +165,7 @@ var schema = []row{
 	{path: "controls", want: wantTable, kinds: chain,
 		meaning: "Inputs with an entry for each step, differentiated as parameters are."},
 	{path: "controls.<name>", want: wantTable, kinds: chain, example: `{ start = "0" }`,
-		meaning: "A control, read as `u[j]` or `u[j+1]`; outside of the arms of `c ? a : b`."},
+		meaning: "A control, read as `u[j]` or `u[j+1]`, … . Each step has these entries also where an arm of `c ? a : b` that reads one is not taken, so that `u[j-1]` is refused and `u[j+1]` needs an entry after the last step."},
 	{path: "controls.<name>.shape", want: wantShape, kinds: chain, example: "[3]",
 		meaning: "The shape of one entry; a scalar when absent."},
 	{path: "controls.<name>.start", want: wantFormula, kinds: chain, byDefault: "0", example: `"0"`,

@@ -17,7 +17,7 @@ type Dims struct{ States, Params, Constants, Controls int }
 type Spec struct {
 	Dims
 	// Step maps the state blocks, parameters, constants, controls (an entry along the first axis for each step, read as
-	// u[j] or u[j+c], c ≥ 0) and j, an int64, to the next blocks and, if Running is set, the term L(x_j, θ, u[j], j).
+	// u[j] or u[j+c], c ≥ 0: formulas are lowered with the controls as swept arrays) and j, an int64, to the next blocks and, if Running is set, the term L(x_j, θ, u[j], j).
 	Step    *graph.Program
 	Running bool
 	// Objective maps the state blocks, parameters and constants to J.

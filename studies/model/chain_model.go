@@ -78,7 +78,7 @@ func (m *Model) lowerChain() error {
 	if errors.As(err, &misuse) {
 		for i, u := range c.Controls {
 			if u.Name == misuse.Control {
-				return c.Controls[i].Place.Errorf("controls."+u.Name, "%s", misuse).WithHint("each step reads its own entry")
+				return c.Controls[i].Place.Errorf("controls."+u.Name, "%s", misuse).WithHint("a step reads its own entry, %s[j], or a later one, %s[j+1]", u.Name, u.Name)
 			}
 		}
 	}
@@ -212,7 +212,11 @@ func (m *Model) controlValues(chain *program.Chain, p studies.Point, steps int) 
 			values[i] = x.F[:want]
 			continue
 		case full:
-			return nil, whole(u.Start, fmt.Sprintf("the last step reads entry %d", rows-1), "the control %q has %d entries; %d steps read %d", u.Name, x.Shape[0], steps, rows)
+			hint := fmt.Sprintf("the last step reads entry %d", rows-1)
+			if rows > steps {
+				hint += ", also where an arm that reads it is not taken"
+			}
+			return nil, whole(u.Start, hint, "the control %q has %d entries; %d steps read %d", u.Name, x.Shape[0], steps, rows)
 		case len(x.Shape) > 0 && !x.Shape.Equal(u.Shape):
 			return nil, whole(u.Start, "give a number, one entry, or an array with an entry for each step",
 				"the control %q is %v, but an entry of it is %v", u.Name, x.Type, graph.F64(u.Shape...))
