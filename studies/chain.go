@@ -145,6 +145,7 @@ func (d *decoder) schedule() error {
 		}
 		text, _ := n.Text()
 		s.Memory, _ = parseSize(text)
+		s.MemoryPlace = d.src.At(n.At)
 		s.Methods = nil
 	}
 	return nil

@@ -189,7 +189,7 @@ var schema = []row{
 	{path: "schedule.slots", want: wantShape, kinds: chain, byDefault: "20", example: "[5, 10, 20]",
 		meaning: "d, the most snapshots in memory, that of x₀ included."},
 	{path: "schedule.budgets", want: wantShape, kinds: chain, example: "[3, 5]",
-		meaning: "t, the most replays of a step, of `binomial`; the least that is enough when absent."},
+		meaning: "t, the most replays of a step, of `binomial`; the least that is enough when absent. One that is enough at no point of the sweep is refused before it runs."},
 	{path: "schedule.disk", want: wantTable, kinds: chain, example: "{ slots = 8, write = 20, read = 10 }",
 		meaning: "Snapshots on disk, for the method `two-tier`, in the system's folder for temporary files."},
 	{path: "schedule.disk.slots", want: wantCount, kinds: chain, required: true, example: "8",
@@ -199,7 +199,7 @@ var schema = []row{
 	{path: "schedule.disk.read", want: wantPositive, kinds: chain, required: true, example: "10",
 		meaning: "What reading a snapshot costs, in steps."},
 	{path: "schedule.memory", want: wantSize, kinds: chain, example: `"2GiB"`,
-		meaning: "The bytes of a sweep, instead of methods and slots: the schedule of the least time that fits is chosen, by the measured costs of a step. The choice and what it was chosen from are in `measurements.csv`."},
+		meaning: "The bytes of a sweep, instead of methods and slots: the schedule of the least time that fits is chosen, by the measured costs of a step. The choice and what it was chosen from are in `measurements.csv`. Bytes that are enough at no point of the sweep are refused before it runs."},
 	{path: "schedule.repetitions", want: wantCount, kinds: chain, byDefault: "0", example: "5",
 		meaning: "Runs each schedule so many times more, to measure its time and memory; best with `--jobs 1`."},
 

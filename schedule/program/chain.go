@@ -329,6 +329,15 @@ func (c *Chain) StateLen(j int) int {
 // TapeLen implements [schedule.Chain].
 func (c *Chain) TapeLen(j int) int { return c.transition(j).tapeLen }
 
+// Sizes returns the entries of x_0 and of the tapes of the first and the last of T steps, closed by J; they need no Set.
+func (c *Chain) Sizes(steps int) (state, first, last int) {
+	first, last = c.step.tapeLen, c.last.tapeLen
+	if steps <= 1 {
+		first = last
+	}
+	return c.state, first, last
+}
+
 // transition returns that of step j, counted from 1.
 func (c *Chain) transition(j int) *transition {
 	if j == c.steps && !c.open {

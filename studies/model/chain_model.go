@@ -125,37 +125,6 @@ func (m *Model) checkDirection() error {
 	return nil
 }
 
-// maxChecked bounds the points of a sweep that are checked before it starts.
-const maxChecked = 10_000
-
-func (m *Model) checkPoints(chain *program.Chain) error {
-	s := m.Study
-	done := map[int]bool{}
-	for i := range min(s.Sweep.Len(), maxChecked) {
-		p := s.Point(i)
-		steps, err := m.steps(p)
-		if err != nil {
-			return err
-		}
-		if done[steps] {
-			continue
-		}
-		done[steps] = true
-		var refusal *graph.Failure // that of a point is a row of its own
-		if _, err := m.controlValues(chain, p, steps); err != nil && !errors.As(err, &refusal) {
-			return err
-		}
-		for _, t := range trials(s.Chain.Schedule) {
-			_, err := t.schedule(steps)
-			var infeasible *schedule.InfeasibleError
-			if errors.As(err, &infeasible) && s.Chain.Until.Text == "" {
-				return s.Chain.Schedule.BudgetsPlace.Errorf("schedule.budgets", "the budget can never work: %s", infeasible).WithHint("without budgets, the least that is enough is taken")
-			}
-		}
-	}
-	return nil
-}
-
 // spec states the chain.
 func (m *Model) spec() program.Spec {
 	s := m.Study

@@ -32,21 +32,9 @@ type swept struct {
 
 // references computes the gradient twice, by two schedules: the second answers for the first, and the first for all others.
 func (c *chainPoint) references(ctx context.Context) (first, second *swept, err error) {
-	all, err := schedule.NewStoreAll(c.steps)
+	list, err := referenceSchedules(c.steps)
 	if err != nil {
 		return nil, nil, err
-	}
-	tape, err := schedule.NewUniformTape(c.steps, max(1, int(math.Sqrt(float64(c.steps)))))
-	if err != nil {
-		return nil, nil, err
-	}
-	list := []schedule.Schedule{all, tape}
-	for slots := 20; slots > 0; slots -= 3 { // the last of 2 slots
-		optimal, err := schedule.NewRevolve(c.steps, slots)
-		if err != nil {
-			return nil, nil, err
-		}
-		list = append(list, optimal)
 	}
 	within := func(bytes int64) []schedule.Schedule {
 		return slices.DeleteFunc(slices.Clone(list), func(s schedule.Schedule) bool { return c.need(s) > bytes })
@@ -73,16 +61,9 @@ func (c *chainPoint) memory() int64 {
 	return sweepMemory
 }
 
-// need returns the bytes of snapshots and tapes of a schedule, whose length an online one does not know.
+// need returns the bytes of snapshots and tapes of a schedule.
 func (c *chainPoint) need(s schedule.Schedule) int64 {
-	counts := s.Predict()
-	if s.Limits().Slots > 0 {
-		counts.PeakSlots = max(counts.PeakSlots, min(s.Limits().Slots, s.Steps()))
-	}
-	if s.Steps() == 0 {
-		return 0
-	}
-	return 8 * (int64(counts.PeakSlots)*int64(len(c.start)) + int64(counts.PeakTapes)*int64(c.chain.TapeLen(1)))
+	return need(s, len(c.start), c.chain.TapeLen(1))
 }
 
 // sweep reverses the chain by a schedule.

@@ -92,6 +92,8 @@ var badChains = []struct{ name, text string }{
 	{"slots twice", subChain("[2, 3]", "[2, 2]")},
 	{"budgets without binomial", minimalChain + "budgets = 3\n"},
 	{"a budget that can never work", subChain(`"revolve"]`, `"binomial"]`) + "budgets = [1]\n"},
+	{"a memory that can never work", subChain("methods = [\"store-all\", \"revolve\"]\nslots = [2, 3]", "memory = \"20B\"")},
+	{"a budget that works at no point of a sweep", subChain(`"revolve"]`, `"binomial"]`) + "budgets = [1]\n[sweep.grid]\nT = [5, 9]\n"},
 	{"online with a known end", subChain(`"revolve"`, `"online"`)},
 	{"until is a number", subChain(`steps = "T"`, "steps = \"T\"\nuntil = \"x\"")},
 	{"until has entries", subChain(`steps = "T"`, "steps = \"T\"\nuntil = \"w > x\"")},
@@ -510,9 +512,58 @@ func TestChainMemory(t *testing.T) {
 	if choice.Fields.Get("gradient_equal") != results.Bool(true) || choice.Fields.Get("certificate") != results.Text(certificateHolds) {
 		t.Errorf("%+v", choice)
 	}
-	out = solveText(t, strings.Replace(text, "2kB", "20B", 1), 0)
-	if row := out.Record.Rows(results.Chain)[0]; row.Status != "OUT_OF_BUDGET" || out.Refused != 1 {
-		t.Errorf("20 bytes: %+v", row)
+}
+
+// The least memory that a refusal names works, and a byte less is refused before anything runs. A memory that is enough for
+// some points of a sweep leaves a row at the others.
+func TestLeastMemory(t *testing.T) {
+	text := func(memory string, more string) string {
+		return subChain("methods = [\"store-all\", \"revolve\"]\nslots = [2, 3]", "memory = \""+memory+"\"", "T = 9", "T = 500") + more
+	}
+	compile := func(text string) error {
+		_, err := Compile(readText(t, text))
+		return err
+	}
+	for _, sweep := range []string{"", "[sweep.grid]\nT = [2, 9, 500]\n", "[sweep.grid]\nT = [1]\n", "[sweep.grid]\nT = [2]\n"} {
+		err := compile(text("20B", sweep))
+		var place *studies.Error
+		if !errors.As(err, &place) || place.Line == 0 {
+			t.Fatalf("20 bytes: %v", err)
+		}
+		var least int
+		if _, err := fmt.Sscanf(place.Hint, "the least that works is %d bytes", &least); err != nil {
+			t.Fatal(place.Hint)
+		}
+		if err := compile(text(fmt.Sprint(least-1, "B"), sweep)); err == nil {
+			t.Errorf("one byte less than %d compiles", least)
+		}
+		enough := text(fmt.Sprint(least, "B"), sweep)
+		if err := compile(enough); err != nil {
+			t.Errorf("%d bytes: %v", least, err)
+		}
+		s := readText(t, enough)
+		for i := range s.Sweep.Len() {
+			out := solveText(t, enough, i)
+			row := out.Record.Rows(results.Chain)[0]
+			if i == 0 && (row.Status != "OK" || len(out.Notes) != 1 || out.Refused != 0) {
+				t.Errorf("%d bytes: %+v, notes %v", least, row, out.Notes)
+			}
+			if i == 2 && out.Refused != 1 { // of 500 steps: no reference, or no schedule to choose
+				t.Errorf("%d bytes are enough for 500 steps: %+v", least, row)
+			}
+		}
+	}
+}
+
+// A budget that is enough for some lengths of a sweep leaves a row at the others.
+func TestBudgetOfSomePoints(t *testing.T) {
+	text := subChain(`"revolve"]`, `"binomial"]`) + "budgets = [2]\n[sweep.grid]\nT = [4, 50]\n"
+	for i, want := range []string{"OK", "SCHEDULE_FAILURE"} {
+		out := solveText(t, text, i)
+		rows := out.Record.Rows(results.Schedules)
+		if row := rows[len(rows)-1]; row.Status != want || out.Violated != 0 {
+			t.Errorf("point %d: %+v, want %s", i, row, want)
+		}
 	}
 }
 
