@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/graph/op"
 	"github.com/lensir/lensir-study/results"
 	"github.com/lensir/lensir-study/schedule"
 	"github.com/lensir/lensir-study/studies"
@@ -700,5 +702,67 @@ func TestHessianOfChosenSchedule(t *testing.T) {
 	f := rows[0].Fields
 	if f.Get("of") != results.Text("hessian") || f.Get("certificate") != results.Text(certificateHolds) || f.Get("gradient_equal") != results.Bool(true) {
 		t.Errorf("%+v", f)
+	}
+}
+
+// A transpose rule that is wrong by a part in a million is wrong under every schedule, whose gradients all agree: the tangent finds it, in
+// the run and whenever the record is read again.
+func TestWrongTransposeOfAChain(t *testing.T) {
+	right := op.Mul.Transpose
+	defer func() { op.Mul.Transpose = right }()
+	op.Mul.Transpose = func(s *graph.Site, linear []bool, ct graph.Value) []graph.Value {
+		out := right(s, linear, ct)
+		for i, v := range out {
+			if v != graph.None {
+				out[i] = s.Emit(op.Mul, nil, v, s.Full(s.Type(v), 1+1e-6))
+			}
+		}
+		return out
+	}
+	text := subChain("0.1 * a", "0.1 * x")
+	out := solveText(t, text, 0)
+	row := out.Record.Rows(results.Chain)[0]
+	if row.Status != "OK" || row.Fields.Get("certificate") != results.Text(certificateViolated) || out.Violated != 1 || len(out.Warnings) != 1 {
+		t.Errorf("%+v: %d violated, %v", row, out.Violated, out.Warnings)
+	}
+	for _, s := range out.Record.Rows(results.Schedules) {
+		if s.Fields.Get("certificate") != results.Text(certificateHolds) {
+			t.Errorf("%+v", s)
+		}
+	}
+	if again := recount(readText(t, text), out.Record); again.Violated != 1 || len(again.Warnings) != 1 {
+		t.Errorf("a record is counted as %+v", again)
+	}
+	op.Mul.Transpose = right
+	if out := solveText(t, text, 0); out.Violated != 0 || out.Record.Rows(results.Chain)[0].Fields.Get("certificate") != results.Text(certificateHolds) {
+		t.Errorf("the right rule: %+v", out.Record.Rows(results.Chain)[0])
+	}
+}
+
+// Where rounding leaves less than six digits of a derivative, its certificate is open, and the reason says so.
+func TestChainOfNoDigits(t *testing.T) {
+	out := solveText(t, subChain("x + 0.1 * a", "(1e13 * a) * (x / 3) - 1e13 * (a * x / 3) + 0.3 * x + a"), 0)
+	row := out.Record.Rows(results.Chain)[0]
+	if row.Status != "OK" || row.Fields.Get("certificate") != results.Text(certificateUnknown) || !strings.Contains(row.Reason, "rounding alone may put") || out.Violated+out.Refused != 0 {
+		t.Errorf("%+v", row)
+	}
+}
+
+// A state of no entries has a gradient by its parameters.
+func TestChainOfNoState(t *testing.T) {
+	out := solveText(t, `kind = "chain"
+[parameters]
+a = 3
+[state]
+x = { start = "zeros(0)" }
+[chain]
+steps = 4
+[next]
+x = "a * x"
+[objective]
+J = "a^2 + sum(x)"
+`, 0)
+	if row := chainRow(t, out.Record); number(t, row, "dJ_a") != 6 {
+		t.Errorf("%+v", row)
 	}
 }
