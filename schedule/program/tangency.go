@@ -107,14 +107,14 @@ func (c *Chain) Along(ctx context.Context, at Values, v Direction) (float64, err
 // Hold compares ∇J, of the entries of x_0, the running sum, the parameters and the controls, with the tangent in a direction. reverse
 // computes ∇J again from the terminal cotangent s, as s·∇J. The chain is that of Along.
 func (c *Chain) Hold(ctx context.Context, at Values, v Direction, gradient []float64, reverse func(s float64) ([]float64, error), rng *rand.Rand) (Tangency, error) {
-	tangent, largest, err := c.along(ctx, at, v, nil)
+	tangent, _, err := c.along(ctx, at, v, nil)
 	if err != nil {
 		return Tangency{}, err
 	}
 	t := Tangency{Tangent: tangent}
 	flat := v.flat(c.spec.Running)
 	t.Adjoint, t.Size = dot(gradient, flat), norm(gradient)*norm(flat)
-	spread := 0.0
+	spread, largest := 0.0, 0.0
 	for range perturbedRuns {
 		s := 1 + rng.Float64()
 		moved, most, err := c.along(ctx, at, v.scaled(s), rng)
@@ -149,7 +149,7 @@ func norm(x []float64) float64 {
 	return s
 }
 
-// along runs the chain of (x, ẋ) and returns J̇ and the largest entry of a tangent. With rng, it moves the tangents at random.
+// along runs the chain of (x, ẋ) and returns J̇. With rng, it moves the tangents at random, and returns their largest entry too.
 func (c *Chain) along(ctx context.Context, at Values, v Direction, rng *rand.Rand) (value, largest float64, err error) {
 	if err := c.Set(at.Steps, at.Open, slices.Concat(at.Params, v.Params), at.Constants, slices.Concat(at.Controls, v.Controls)); err != nil {
 		return 0, 0, err
@@ -161,19 +161,17 @@ func (c *Chain) along(ctx context.Context, at Values, v Direction, rng *rand.Ran
 	for i, move := range v.Start {
 		x[len(v.Start)+i] += move
 	}
-	for _, move := range v.flat(false) {
-		largest = max(largest, math.Abs(move))
+	if rng != nil {
+		for _, move := range v.flat(false) {
+			largest = max(largest, math.Abs(move))
+		}
 	}
 	for j := 1; j <= at.Steps; j++ {
 		if j&0x3ff == 0 && ctx.Err() != nil {
 			return 0, 0, context.Cause(ctx)
 		}
-		tangents := x[len(v.Start):]
 		if rng != nil {
-			perturb(tangents, rng)
-		}
-		for _, y := range tangents {
-			largest = max(largest, math.Abs(y))
+			largest = max(largest, perturb(x[len(v.Start):], rng))
 		}
 		next = next[:c.StateLen(j)]
 		if err := c.Advance(j, x, next); err != nil {
@@ -185,20 +183,23 @@ func (c *Chain) along(ctx context.Context, at Values, v Direction, rng *rand.Ran
 		return x[0], largest, nil
 	}
 	if rng != nil {
-		perturb(x[len(v.Start):], rng)
+		largest = max(largest, perturb(x[len(v.Start):], rng))
 	}
 	value, err = c.Value(x)
 	return value, largest, err
 }
 
-// perturb moves every entry by −1, 0 or 1 unit of its last place.
-func perturb(x []float64, rng *rand.Rand) {
+// perturb moves every entry by −1, 0 or 1 unit of its last place, and returns the largest.
+func perturb(x []float64, rng *rand.Rand) (largest float64) {
 	var bits uint64
 	for i, y := range x {
 		if i&31 == 0 {
 			bits = rng.Uint64()
 		}
-		x[i] = y + float64(float64(int(bits&1)-int(bits>>1&1))*(math.Abs(y)*0x1p-52+0x1p-1074))
+		size := math.Abs(y)
+		largest = max(largest, size)
+		x[i] = y + float64(float64(int(bits&1)-int(bits>>1&1))*float64(float64(size*0x1p-52)+0x1p-1074))
 		bits >>= 2
 	}
+	return largest
 }

@@ -45,8 +45,8 @@ func (c *chainPoint) putDerivative(r *results.Record, f *results.Fields, what st
 }
 
 // putTangency holds the gradient to the tangent that the whole chain carries forward, in a seeded direction of start, parameters and
-// controls.
-func (c *chainPoint) putTangency(ctx context.Context, row *results.Row, g *swept) error {
+// controls. It runs the schedule of the second reference, which takes less memory.
+func (c *chainPoint) putTangency(ctx context.Context, row *results.Row, g, second *swept) error {
 	rng := rand.New(rand.NewPCG(c.seed, 0x746167))
 	direction := c.direction(rng)
 	if c.tangent == nil {
@@ -59,7 +59,7 @@ func (c *chainPoint) putTangency(ctx context.Context, row *results.Row, g *swept
 	move.Start, move.Params, move.Controls = c.parts(direction)
 	move.Start = move.Start[:c.blocks()]
 	reverse := func(seed float64) ([]float64, error) {
-		s, err := c.sweepFrom(ctx, seed, g.schedule, 0)
+		s, err := c.sweepFrom(ctx, seed, second.schedule, 0)
 		if err != nil {
 			return nil, err
 		}

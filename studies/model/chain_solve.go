@@ -94,7 +94,7 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p studies.Point) 
 	}
 	if err == nil {
 		c.putGradient(out.Record, &row.Fields, first)
-		if err := c.putTangency(ctx, &row, first); err != nil {
+		if err := c.putTangency(ctx, &row, first, second); err != nil {
 			return err
 		}
 		putDeclared(&row.Fields, s.declared())
