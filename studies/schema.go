@@ -123,7 +123,7 @@ var schema = []row{
 		meaning: "Takes mean and standard deviation over these rows of the file instead, so that held-out rows are scaled like the training rows."},
 
 	{path: "define", want: wantTable,
-		meaning: "Named formulas that the formulas after them may use, in order."},
+		meaning: "Named formulas, which other formulas may use in any order but a circle. One that nothing uses is refused."},
 	{path: "define.<name>", want: wantDefinition, example: `"matmul(W, z) + b"`,
 		meaning: "An intermediate value. A table gives it a derivative of your own: what depends on it says so in the column `declared`."},
 	{path: "define.<name>.value", want: wantFormula, required: true, example: `"round(x)"`,
@@ -185,7 +185,7 @@ var schema = []row{
 	{path: "schedule", want: wantTable, kinds: chain,
 		meaning: "Which checkpoint schedules run."},
 	{path: "schedule.methods", want: wantWords, kinds: chain, choices: methodNames, byDefault: `["revolve"]`, example: `["store-all", "binomial", "revolve"]`,
-		meaning: "The schedules, each with every number of slots."},
+		meaning: "The schedules, each with every number of slots: `store-all` tapes every step and needs no slots; `uniform` saves the start of d equal blocks and replays from there for each step; `uniform-tape` tapes a block at a time; `binomial` splits the chain by slots and replays; `revolve` has the fewest replays with d slots; `online` is for a chain whose end is a condition; `two-tier` has slots on disk too."},
 	{path: "schedule.slots", want: wantShape, kinds: chain, byDefault: "20", example: "[5, 10, 20]",
 		meaning: "d, the most snapshots in memory, that of x₀ included."},
 	{path: "schedule.budgets", want: wantShape, kinds: chain, example: "[3, 5]",
@@ -193,7 +193,7 @@ var schema = []row{
 	{path: "schedule.disk", want: wantTable, kinds: chain, example: "{ slots = 8, write = 20, read = 10 }",
 		meaning: "Snapshots on disk, for the method `two-tier`, in the system's folder for temporary files."},
 	{path: "schedule.disk.slots", want: wantCount, kinds: chain, required: true, example: "8",
-		meaning: "The most snapshots on disk."},
+		meaning: "The most snapshots on disk, from 1."},
 	{path: "schedule.disk.write", want: wantPositive, kinds: chain, required: true, example: "20",
 		meaning: "What writing a snapshot costs, in steps."},
 	{path: "schedule.disk.read", want: wantPositive, kinds: chain, required: true, example: "10",
@@ -322,5 +322,5 @@ var schema = []row{
 var statuses = []string{
 	string(graph.OK), string(graph.IteratesDifferentiated), string(graph.DomainError), string(graph.Nondifferentiable),
 	string(graph.NonFinite), string(graph.NotConverged), string(graph.SingularStateJacobian), string(graph.AdjointNotConverged),
-	string(graph.ScheduleFailure), string(graph.OutOfBudget), string(graph.Cancelled),
+	string(graph.ScheduleFailure), string(graph.OutOfBudget),
 }
