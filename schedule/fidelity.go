@@ -46,12 +46,18 @@ func (f *fidelity) visit(j int, x []float64, call string) error {
 	return nil
 }
 
-// hash mixes the bits of all entries. Every round is a bijection of the running value, so that two states of one
-// length that differ in one entry never collide.
+// hash mixes the bits of all entries, in four strands that do not wait for one another. Every round is a bijection of the running
+// value, so that two states of one length that differ in one entry never collide.
 func hash(x []float64) uint64 {
-	h := uint64(len(x))
-	for _, v := range x {
-		h = bits.RotateLeft64(h^math.Float64bits(v), 29) * 0x9e3779b97f4a7c15
+	a, b, c, d := uint64(len(x)), uint64(1), uint64(2), uint64(3)
+	for ; len(x) >= 4; x = x[4:] {
+		a, b = mix(a, math.Float64bits(x[0])), mix(b, math.Float64bits(x[1]))
+		c, d = mix(c, math.Float64bits(x[2])), mix(d, math.Float64bits(x[3]))
 	}
-	return h
+	for _, v := range x {
+		a = mix(a, math.Float64bits(v))
+	}
+	return mix(mix(mix(a, b), c), d)
 }
+
+func mix(h, v uint64) uint64 { return bits.RotateLeft64(h^v, 29) * 0x9e3779b97f4a7c15 }

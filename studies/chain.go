@@ -23,7 +23,7 @@ const (
 var methodNames = []string{StoreAll, Uniform, UniformTape, Binomial, Revolve, Online, TwoTier}
 
 // chainColumns are the columns of a chain's table beside the objective and its derivatives.
-var chainColumns = []string{"T", "ended", "adjoint_tangent_gap", "declared", "hessian_gradient_gap"}
+var chainColumns = []string{"T", "ended", "adjoint_tangent_gap", "gap_tolerance", "certificate", "declared", "hessian_gradient_gap"}
 
 // chain reads the objective of a chain, its controls and its length.
 func (d *decoder) chain() error {
@@ -145,6 +145,7 @@ func (d *decoder) schedule() error {
 		}
 		text, _ := n.Text()
 		s.Memory, _ = parseSize(text)
+		s.MemoryPlace = d.src.At(n.At)
 		s.Methods = nil
 	}
 	return nil

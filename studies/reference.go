@@ -60,11 +60,11 @@ from the loosest:
 | ` + "`&&`" + ` | and |
 | ` + "`==` `!=` `<` `<=` `>` `>=`" + ` | comparisons, which do not chain; where a derivative is wanted, equality is a boundary without one |
 | ` + "`+` `-`" + ` | sum and difference |
-| ` + "`*` `/`" + ` | product and quotient, entry by entry |
 | ` + "`!`" + ` | not |
+| ` + "`*` `/`" + ` | product and quotient, entry by entry |
 | ` + "`-x` `+x`" + ` | sign |
 | ` + "`^`" + ` | power, from the right: ` + "`-x^2` is `-(x^2)`, `2^3^2` is `2^9`" + ` |
-| ` + "`x[i]` `x[i:j]` `f(x)`" + ` | entries and slices, counted from 0, negative from the end; ` + "`A[i]`" + ` is row i of a matrix |
+| ` + "`x[i]` `x[i:j]` `f(x)`" + ` | entries and slices, counted from 0, negative from the end; ` + "`A[i]`" + ` is row i of a matrix. The step index j, and j and a number, select too, and must then be in range: but not in an arm that is not taken |
 
 ` + "`[a, b, 2]` is a vector, `[[a, b], [c, d]]` a matrix, and `pi`" + ` is predefined. The functions:
 

@@ -129,6 +129,7 @@ type Schedule struct {
 	Repetitions int `json:"repetitions"`
 
 	BudgetsPlace Place `json:"-"` // zero without budgets
+	MemoryPlace  Place `json:"-"` // zero without memory
 }
 
 // Disk is what a two-tier schedule knows of the disk; costs are in steps.

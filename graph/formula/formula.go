@@ -90,8 +90,12 @@ func (f *Formula) FreeNames() []Name {
 
 // Lower appends the operations of a formula to b and returns its value: a float64 scalar or
 // tensor, or a boolean for a condition. An error is an *Error; b is then of no further use.
-func (f *Formula) Lower(b *graph.Builder, scope Scope) (graph.Value, error) {
-	l := &lowerer{b: b, scope: scope, source: f.source}
+//
+// swept are arrays of the scope with an entry for each value of a step index. What c ? a : b, && or ||
+// chooses between does not guard the index of such an entry: it is there at every step, so that an arm
+// reads the same one whether it is taken or not.
+func (f *Formula) Lower(b *graph.Builder, scope Scope, swept ...graph.Value) (graph.Value, error) {
+	l := &lowerer{b: b, scope: scope, source: f.source, swept: swept}
 	x, fault := l.lower(f.root, unguarded)
 	if fault != nil {
 		return graph.None, fault

@@ -76,7 +76,7 @@ func init() {
 	entrywise("hypot(x, y)", "√(x² + y²) without overflow; no derivative at (0, 0)", op.Hypot)
 	define("min(x, y, …)", "smallest, entry by entry; no derivative where the two smallest are equal", 2, -1, folding(op.Min))
 	define("max(x, y, …)", "largest, entry by entry; no derivative where the two largest are equal", 2, -1, folding(op.Max))
-	entrywise("clamp(x, lo, hi)", "x held between lo ≤ hi; no derivative where x meets one of them", op.Clamp)
+	entrywise("clamp(x, lo, hi)", "x held between lo ≤ hi; where x meets one of them, no derivative by x and by that one", op.Clamp)
 	entrywise("round(x)", "nearest whole number, ties to even; no derivative at a tie, and 0 elsewhere", op.Round)
 	define("stop_gradient(x)", "x, with the declared response 0: no derivative passes through", 1, 1, declared(op.StopGradient))
 	define("round_straight_through(x)", "round(x), with the declared response of x: derivatives pass through as if it were not rounded", 1, 1, declared(op.StraightThroughRound))

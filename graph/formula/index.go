@@ -12,6 +12,9 @@ import (
 
 // index lowers x[i].
 func (l *lowerer) index(n *ast.MemberNode, x operand, g guard) (operand, *Error) {
+	if x.kind == isValue && slices.Contains(l.swept, x.value) {
+		g = unguarded
+	}
 	i, fault := l.lower(n.Property, g.structural())
 	if fault != nil {
 		return i, fault

@@ -15,6 +15,7 @@ type lowerer struct {
 	*source
 	b     *graph.Builder
 	scope Scope
+	swept []graph.Value // arrays of which every step has its entry
 }
 
 // result turns an operand into the value of a formula: a float64, or a boolean.

@@ -27,6 +27,7 @@ func TestFamiliesAreCheckedForAllValuations(t *testing.T) {
 		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [0, 0], "limit": ["B", "d"], "step": [1, 1]}}`), "", ""},
 		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [0, 0], "limit": [1, 1], "step": [1, 3]}}`), "", ""},
 		{node(`{"name": "p", "primitive": "pad", "operands": ["X"], "attributes": {"low": [2, 0], "high": [0, 0], "interior": [0, 1]}}, {"name": "h", "primitive": "slice", "operands": ["p"], "attributes": {"start": [1, 0], "limit": [3, "d"], "step": [2, 1]}}`), "", ""},
+		{strings.Replace(node(`{"name": "s", "primitive": "slice", "operands": ["X"], "attributes": {"start": [0, 1], "limit": ["B", 2], "step": [1, 1]}}, {"name": "t", "primitive": "reshape", "operands": ["s"], "attributes": {"shape": ["B"]}}, {"name": "h", "primitive": "add", "operands": ["t", "t"]}`), `["B", "d"]`, `["B", 2]`, 1), "", ""}, // every second of an axis of two
 		// Refused: some valuations type, so the equation that must hold is given.
 		{node(`{"name": "h", "primitive": "matmul", "operands": ["X", "X"]}`), `node "h": matmul: the inner dimensions`, "d = B"},
 		{node(`{"name": "h", "primitive": "add", "operands": ["X", "Y"]}`), `node "h": add`, "B = d"},
@@ -37,8 +38,10 @@ func TestFamiliesAreCheckedForAllValuations(t *testing.T) {
 		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [0, 0], "limit": [2, "d"], "step": [1, 1]}}`), `node "h": slice: 0:2:1 is no slice`, "2 <= B"},
 		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [1, 0], "limit": ["B", "d"], "step": [1, 1]}}`), `node "h": slice: 1:B:1`, "2 <= B"},
 		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [1, 0], "limit": ["d", "d"], "step": [1, 1]}}`), `node "h": slice: 1:d:1`, "2 <= d and d <= B"},
-		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [0, 0], "limit": ["B", "d"], "step": [2, 1]}}`), `node "h": slice: 0:B:2 has no number of entries`, ""},
+		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [0, 0], "limit": ["B", "d"], "step": [2, 1]}}`), `node "h": slice: 0:B:2 has (B)/2 entries, rounded up, which no shape can state: a step above 1 wants a fixed limit, or an axis given as two, [k, 2], of which entry 0 of the second is taken`, ""},
+		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [3, 0], "limit": ["d", "d"], "step": [2, 1]}}`), `node "h": slice: 3:d:2 is no slice`, "4 <= d and d <= B"},
 		// Refused: no valuation types.
+		{node(`{"name": "h", "primitive": "slice", "operands": ["X"], "attributes": {"start": [0, 0], "limit": ["B", "d"], "step": [-1, 1]}}`), `a step is positive, and reverse turns an axis around`, ""},
 		{node(`{"name": "h", "primitive": "add", "operands": ["X", "v"]}`), `node "h": add`, ""},
 		{node(`{"name": "c", "primitive": "concat", "operands": ["X", "X"], "attributes": {"axis": 0}}, {"name": "h", "primitive": "add", "operands": ["c", "X"]}`), `node "h": add`, ""},
 		{node(`{"name": "h", "primitive": "slice", "operands": ["v"], "attributes": {"start": [1], "limit": [4], "step": [1]}}`), `node "h": slice: 1:4:1`, ""},

@@ -350,8 +350,8 @@ func (c *call) perAxis(names ...string) error {
 	return nil
 }
 
-// inferSlice wants 0 ≤ start < limit ≤ size on every axis for all valuations. In steps longer than 1 the number of
-// entries is known for fixed limits only.
+// inferSlice wants 0 ≤ start < limit ≤ size on every axis for all valuations. In steps longer than 1 a named limit B has
+// ⌈(B − start)/step⌉ entries, which is no polynomial in B, so that no type can state it; of an axis [k, step] it is k.
 func inferSlice(c *call) (symbolic, error) {
 	out := symbolic{dtype: c.in[0].dtype}
 	if err := c.perAxis("start", "limit", "step"); err != nil {
@@ -360,7 +360,10 @@ func inferSlice(c *call) (symbolic, error) {
 	limits := c.dims("limit")
 	for a, size := range c.in[0].shape {
 		start, limit, step := c.ints("start")[a], limits[a], c.ints("step")[a]
-		if start < 0 || step < 1 || step > graph.MaxEntries {
+		if step < 1 {
+			return out, fmt.Errorf("%d:%v:%d is no slice of axis %d of %v: a step is positive, and reverse turns an axis around", start, limit, step, a, c.in[0])
+		}
+		if start < 0 || step > graph.MaxEntries {
 			return out, fmt.Errorf("%d:%v:%d is no slice of axis %d of %v", start, limit, step, a, c.in[0])
 		}
 		if err := both(atMost(constantDim(start).add(constantDim(1)), limit), atMost(limit, size),
@@ -371,7 +374,8 @@ func inferSlice(c *call) (symbolic, error) {
 		if n, fixed := length.constant(); fixed {
 			length = constantDim((n-1)/step + 1)
 		} else if step > 1 {
-			return out, fmt.Errorf("%d:%v:%d has no number of entries that a family can state: a step above 1 wants a fixed limit", start, limit, step)
+			return out, fmt.Errorf("%d:%v:%d has (%v)/%d entries, rounded up, which no shape can state: a step above 1 wants a fixed limit, or an axis given as two, [k, %d], of which entry %d of the second is taken",
+				start, limit, step, length, step, step, start%step)
 		}
 		out.shape = append(out.shape, length)
 	}

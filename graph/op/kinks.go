@@ -16,7 +16,7 @@ var (
 	Min = new(graph.Op)
 	// Max is the larger operand, with no derivative where they are equal.
 	Max = new(graph.Op)
-	// Clamp is x held between lo and hi, lo ≤ hi, with no derivative where x equals one of them.
+	// Clamp is x held between lo and hi, lo ≤ hi, with no derivative with respect to x and the limit that it equals.
 	Clamp = new(graph.Op)
 	// Round is the nearest whole number, ties to even, with no derivative at a tie and derivative 0 elsewhere.
 	Round = new(graph.Op)
@@ -64,7 +64,7 @@ func init() {
 		},
 	})
 	define(Clamp, graph.Op{Name: "clamp", Arity: 3, Infer: graph.ElementwiseInfer, Kinks: true, Exact: true, Safe: []float64{0, -1, 1},
-		Domain: "lo ≤ hi; no derivative where x equals lo or hi, nor with respect to these where they are equal",
+		Domain: "lo ≤ hi; no derivative with respect to x and a limit where they are equal, nor with respect to limits that are equal",
 		Eval: func(_ graph.Attrs, out *graph.Tensor, in []*graph.Tensor) *graph.Fault {
 			for i, x := range in[0].F {
 				out.F[i] = min(max(x, in[1].F[i]), in[2].F[i])
@@ -75,13 +75,13 @@ func init() {
 			if x[1] > x[2] {
 				return graph.Outside("clamp wants lo ≤ hi, has %v and %v", x[1], x[2])
 			}
-			if (x[0] == x[1] || x[0] == x[2]) && max(order[0], order[1], order[2]) > 0 {
+			if x[0] == x[1] && max(order[0], order[1]) > 0 || x[0] == x[2] && max(order[0], order[2]) > 0 {
 				return graph.Kink("clamp has no derivative at its limit %v", x[0])
 			}
 			if x[1] == x[2] && max(order[1], order[2]) > 0 {
 				return graph.Kink("clamp has no derivative with respect to limits that are equal (%v)", x[1])
 			}
-			return nil
+			return nil // the limit that x does not equal does not matter near the other one
 		},
 		Branch: func(x []float64) int {
 			switch {

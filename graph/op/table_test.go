@@ -561,7 +561,7 @@ func TestKinksOfEachOperand(t *testing.T) {
 		x  []float64
 	}{
 		{op.Min, []float64{2, 2}}, {op.Max, []float64{2, 2}}, {op.Hypot, []float64{0, 0}}, {op.Atan2, []float64{0, -1}},
-		{op.Clamp, []float64{-1, -1, 1}}, {op.Clamp, []float64{1, -1, 1}}, {op.Clamp, []float64{1, 1, 1}},
+		{op.Clamp, []float64{1, 1, 1}},
 		{op.Less, []float64{2, 2}}, {op.LessEqual, []float64{2, 2}}, {op.Equal, []float64{2, 2}},
 	} {
 		b := graph.NewBuilder("f")
@@ -582,6 +582,46 @@ func TestKinksOfEachOperand(t *testing.T) {
 			var f *graph.Failure
 			if _, err := graph.Eval(graph.JVP(p, []int{i}), append(in[:len(in):len(in)], num(1))...); !errors.As(err, &f) || f.Status != graph.Nondifferentiable {
 				t.Errorf("%s%v by operand %d: have %v, want %s", c.op.Name, c.x, i, err, graph.Nondifferentiable)
+			}
+		}
+	}
+}
+
+// At one of its limits, clamp has a derivative with respect to the other one: zero, at every order.
+func TestClampByTheOtherLimit(t *testing.T) {
+	for _, c := range []struct {
+		x     []float64
+		other int
+	}{{[]float64{-1, -1, 1}, 2}, {[]float64{1, -1, 1}, 1}} {
+		b := graph.NewBuilder("f")
+		var args []graph.Value
+		var in []*graph.Tensor
+		for i, x := range c.x {
+			args, in = append(args, b.Input(string(rune('a'+i)), graph.Scalar)), append(in, num(x))
+		}
+		p := b.Build(b.Emit(op.Mul, nil, b.Emit(op.Clamp, nil, args...), b.Emit(op.Exp, nil, args[c.other])))
+		want := math.Exp(c.x[c.other]) * c.x[0] // clamp·exp(other), where clamp does not move
+		derivative := p
+		for order := range 4 {
+			out, err := graph.Eval(derivative, append(in[:3:3], slices.Repeat([]*graph.Tensor{num(1)}, order)...)...)
+			if err != nil {
+				t.Fatalf("clamp%v by operand %d, order %d: %v", c.x, c.other, order, err)
+			}
+			if have := out[len(out)-1].F[0]; have != want {
+				t.Errorf("clamp%v by operand %d, order %d: have %v, want %v", c.x, c.other, order, have, want)
+			}
+			derivative = graph.JVP(derivative, []int{c.other})
+		}
+		vjp := graph.VJP(p, []int{c.other})
+		if out, err := graph.Eval(vjp, append(in[:3:3], num(1))...); err != nil || out[len(out)-1].F[0] != want {
+			t.Errorf("clamp%v by operand %d, reverse: %v, %v", c.x, c.other, out, err)
+		}
+		for i := range c.x {
+			var f *graph.Failure
+			wrt := slices.Compact(slices.Sorted(slices.Values([]int{i, c.other})))
+			_, err := graph.Eval(graph.JVP(p, wrt), append(in[:3:3], slices.Repeat([]*graph.Tensor{num(1)}, len(wrt))...)...)
+			if refused := errors.As(err, &f) && f.Status == graph.Nondifferentiable; refused != (i != c.other) {
+				t.Errorf("clamp%v by operands %v: %v", c.x, wrt, err)
 			}
 		}
 	}

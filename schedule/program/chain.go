@@ -17,7 +17,7 @@ type Dims struct{ States, Params, Constants, Controls int }
 type Spec struct {
 	Dims
 	// Step maps the state blocks, parameters, constants, controls (an entry along the first axis for each step, read as
-	// u[j] or u[j+c], c ≥ 0) and j, an int64, to the next blocks and, if Running is set, the term L(x_j, θ, u[j], j).
+	// u[j] or u[j+c], c ≥ 0: formulas are lowered with the controls as swept arrays) and j, an int64, to the next blocks and, if Running is set, the term L(x_j, θ, u[j], j).
 	Step    *graph.Program
 	Running bool
 	// Objective maps the state blocks, parameters and constants to J.
@@ -48,7 +48,7 @@ type Chain struct {
 	paramBars [][]float64
 	bars      [][]float64 // of the controls
 	endTape   []float64
-	one       []float64 // 1
+	seed      []float64 // the cotangent of J
 }
 
 // New transforms and compiles the programs of a chain.
@@ -61,7 +61,7 @@ func newChain(spec Spec, derivative bool) (*Chain, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
 	}
-	c := &Chain{spec: spec, one: []float64{1}}
+	c := &Chain{spec: spec, seed: []float64{1}}
 	step, reads, err := replaceReads(spec.Step, spec.Dims)
 	if err != nil {
 		return nil, err
@@ -329,6 +329,15 @@ func (c *Chain) StateLen(j int) int {
 // TapeLen implements [schedule.Chain].
 func (c *Chain) TapeLen(j int) int { return c.transition(j).tapeLen }
 
+// Sizes returns the entries of x_0 and of the tapes of the first and the last of T steps, closed by J; they need no Set.
+func (c *Chain) Sizes(steps int) (state, first, last int) {
+	first, last = c.step.tapeLen, c.last.tapeLen
+	if steps <= 1 {
+		first = last
+	}
+	return c.state, first, last
+}
+
 // transition returns that of step j, counted from 1.
 func (c *Chain) transition(j int) *transition {
 	if j == c.steps && !c.open {
@@ -365,7 +374,7 @@ func (c *Chain) Seed(x, cotangent []float64) error {
 	if err := c.end.tape(0, x, y[:], c.endTape); err != nil {
 		return err
 	}
-	return c.end.reverse(0, c.endTape, c.one, cotangent)
+	return c.end.reverse(0, c.endTape, c.seed, cotangent)
 }
 
 // Until reports whether x_j is the last state of an open chain.
@@ -373,11 +382,17 @@ func (c *Chain) Until(j int, x []float64) (bool, error) { return c.until.holds(j
 
 // Sweep returns the reversal from x_0. value has StateLen(T) entries: J, or the last state of an open chain.
 func (c *Chain) Sweep(x0, value, gradient []float64) schedule.Sweep {
+	return c.SweepFrom(1, x0, value, gradient)
+}
+
+// SweepFrom is Sweep of seed·J, until the next: all that is returned but the value is times the seed.
+func (c *Chain) SweepFrom(seed float64, x0, value, gradient []float64) schedule.Sweep {
+	c.seed[0] = seed
 	s := schedule.Sweep{Start: x0, Value: value, Gradient: gradient}
 	if c.open {
 		s.Seed = c.Seed
 	} else {
-		s.Cotangent = c.one
+		s.Cotangent = c.seed
 	}
 	return s
 }

@@ -372,7 +372,7 @@ func TestRefusals(t *testing.T) {
 		{"x + u[0]", "read it as u[j]"},
 		{"x + u[j - 1]", "u[j-1] is before the first entry"},
 		{"x + u[2 * j]", "its index is j, or j and a number"},
-		{"j > 0 ? x : u[j]", "defined outside of it"},
+		{"j > 0 ? x : u[j < 5 ? j : 0]", "its index is j, or j and a number"},
 	} {
 		var e *program.ControlError
 		if _, err := program.New(base(c.next).spec(t)); !errors.As(err, &e) || !strings.Contains(e.Error(), c.want) || e.Control != "u" {

@@ -60,10 +60,10 @@ func replaceReads(p *graph.Program, dims Dims) (*graph.Program, []read, error) {
 		offset, ok := offsetOf(p, n.Args[1], index)
 		switch {
 		case !ok:
-			return nil, nil, fail(fmt.Sprintf("its index is j, or j and a number: read it as %s[j]; what an arm of c ? a : b reads is defined outside of it",
+			return nil, nil, fail(fmt.Sprintf("its index is j, or j and a number: read it as %s[j]",
 				p.Inputs[u].Name))
 		case offset < 0:
-			return nil, nil, fail(fmt.Sprintf("%s[j%d] is before the first entry at j = 0", p.Inputs[u].Name, offset))
+			return nil, nil, fail(fmt.Sprintf("%s[j%d] is before the first entry at j = 0, also in an arm that is not taken there", p.Inputs[u].Name, offset))
 		}
 		r := read{int(u) - first, offset, n.Type.Len()}
 		k := slices.Index(reads, r)

@@ -185,6 +185,11 @@ func sweep(tb testing.TB, c *program.Chain, s schedule.Schedule, nparams, ncontr
 // attempt is sweep where the chain may refuse.
 func attempt(tb testing.TB, c *program.Chain, s schedule.Schedule, nparams, ncontrols int) (answer, error) {
 	tb.Helper()
+	return attemptFrom(tb, 1, c, s, nparams, ncontrols)
+}
+
+func attemptFrom(tb testing.TB, seed float64, c *program.Chain, s schedule.Schedule, nparams, ncontrols int) (answer, error) {
+	tb.Helper()
 	settings := schedule.Settings{Fidelity: 1, Poison: true}
 	if s.Limits().Disk > 0 {
 		store, err := schedule.NewFileStore(tb.TempDir(), c.StateLen(0))
@@ -204,7 +209,7 @@ func attempt(tb testing.TB, c *program.Chain, s schedule.Schedule, nparams, ncon
 	}
 	c.Clear()
 	value := make([]float64, c.StateLen(c.Steps()))
-	run := c.Sweep(x0, value, bar)
+	run := c.SweepFrom(seed, x0, value, bar)
 	if _, ok := s.(*schedule.Online); ok {
 		run.Until = c.Until
 	}

@@ -38,6 +38,9 @@ func checkChainEvidence(t *testing.T, r ran) {
 		if gap := number(t, row, "adjoint_tangent_gap"); !(gap < 1e-13) {
 			t.Errorf("adjoint and tangent differ by %g", gap)
 		}
+		if row.Fields.Get("certificate") != results.Text(certificateHolds) || number(t, row, "gap_tolerance") > 1e-8 {
+			t.Errorf("adjoint and tangent: %+v", row)
+		}
 		schedules := record.Rows(results.Schedules)
 		if len(schedules) == 0 {
 			t.Error("no schedule ran")

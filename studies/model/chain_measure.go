@@ -256,6 +256,7 @@ func (c *chainPoint) plan(ctx context.Context, out *Outcome, costs schedule.Cost
 		row.Ending = results.Ending{Status: string(graph.OutOfBudget), Reason: err.Error()}
 		out.Record.Add(results.Measurements, row)
 		out.count(c.Study, row.Ending, "")
+		out.Notes = append(out.Notes, fmt.Sprintf("%s for T = %d: %s", row.Status, c.steps, row.Reason))
 		return nil
 	}
 	for i, candidate := range table {

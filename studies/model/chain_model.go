@@ -78,7 +78,7 @@ func (m *Model) lowerChain() error {
 	if errors.As(err, &misuse) {
 		for i, u := range c.Controls {
 			if u.Name == misuse.Control {
-				return c.Controls[i].Place.Errorf("controls."+u.Name, "%s", misuse).WithHint("each step reads its own entry")
+				return c.Controls[i].Place.Errorf("controls."+u.Name, "%s", misuse).WithHint("a step reads its own entry, %s[j], or a later one, %s[j+1]", u.Name, u.Name)
 			}
 		}
 	}
@@ -120,37 +120,6 @@ func (m *Model) checkDirection() error {
 			return e.WithHint("the direction has parts of %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		case !v.Value.IsScalar() && !slices.Equal(v.Value.Shape, shape):
 			return v.Place.Errorf("hessian."+v.Name, "the direction of %s is %v, want %v or a number", v.Name, graph.F64(v.Value.Shape...), graph.F64(shape...))
-		}
-	}
-	return nil
-}
-
-// maxChecked bounds the points of a sweep that are checked before it starts.
-const maxChecked = 10_000
-
-func (m *Model) checkPoints(chain *program.Chain) error {
-	s := m.Study
-	done := map[int]bool{}
-	for i := range min(s.Sweep.Len(), maxChecked) {
-		p := s.Point(i)
-		steps, err := m.steps(p)
-		if err != nil {
-			return err
-		}
-		if done[steps] {
-			continue
-		}
-		done[steps] = true
-		var refusal *graph.Failure // that of a point is a row of its own
-		if _, err := m.controlValues(chain, p, steps); err != nil && !errors.As(err, &refusal) {
-			return err
-		}
-		for _, t := range trials(s.Chain.Schedule) {
-			_, err := t.schedule(steps)
-			var infeasible *schedule.InfeasibleError
-			if errors.As(err, &infeasible) && s.Chain.Until.Text == "" {
-				return s.Chain.Schedule.BudgetsPlace.Errorf("schedule.budgets", "the budget can never work: %s", infeasible).WithHint("without budgets, the least that is enough is taken")
-			}
 		}
 	}
 	return nil
@@ -212,7 +181,11 @@ func (m *Model) controlValues(chain *program.Chain, p studies.Point, steps int) 
 			values[i] = x.F[:want]
 			continue
 		case full:
-			return nil, whole(u.Start, fmt.Sprintf("the last step reads entry %d", rows-1), "the control %q has %d entries; %d steps read %d", u.Name, x.Shape[0], steps, rows)
+			hint := fmt.Sprintf("the last step reads entry %d", rows-1)
+			if rows > steps {
+				hint += ", also where an arm that reads it is not taken"
+			}
+			return nil, whole(u.Start, hint, "the control %q has %d entries; %d steps read %d", u.Name, x.Shape[0], steps, rows)
 		case len(x.Shape) > 0 && !x.Shape.Equal(u.Shape):
 			return nil, whole(u.Start, "give a number, one entry, or an array with an entry for each step",
 				"the control %q is %v, but an entry of it is %v", u.Name, x.Type, graph.F64(u.Shape...))

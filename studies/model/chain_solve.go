@@ -94,11 +94,9 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p studies.Point) 
 	}
 	if err == nil {
 		c.putGradient(out.Record, &row.Fields, first)
-		gap, err := c.gap(ctx, first)
-		if err != nil {
+		if err := c.putTangency(ctx, &row, first, second); err != nil {
 			return err
 		}
-		row.Fields.Set("adjoint_tangent_gap", results.Float(gap))
 		putDeclared(&row.Fields, s.declared())
 	}
 	if err != nil {
@@ -116,7 +114,7 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p studies.Point) 
 			return err
 		}
 	}
-	out.count(p.Study, row.Ending, "")
+	out.judgeChain(p.Study, row)
 	out.Record.Add(results.Chain, row)
 	c.putTheory(out.Record)
 	return c.measure(ctx, out, value, first, second)
@@ -148,7 +146,7 @@ func (c *chainPoint) forward(ctx context.Context) (float64, error) {
 
 // walk runs a chain forward, up to its condition if it has one, and returns the number of steps, whether the condition held, and J.
 func walk(ctx context.Context, chain *program.Chain, start []float64, steps int, until bool) (_ int, ended bool, _ float64, _ error) {
-	x, next := slices.Clone(start), make([]float64, len(start))
+	x, next := append(make([]float64, 0, len(start)+1), start...), make([]float64, len(start)+1) // J is one number, of no state too
 	for j := 0; ; j++ {
 		if until {
 			var err error
@@ -165,7 +163,8 @@ func walk(ctx context.Context, chain *program.Chain, start []float64, steps int,
 		if j&0x3ff == 0 && ctx.Err() != nil {
 			return 0, false, 0, context.Cause(ctx)
 		}
-		if err := chain.Advance(j+1, x, next[:chain.StateLen(j+1)]); err != nil {
+		next = next[:chain.StateLen(j+1)]
+		if err := chain.Advance(j+1, x, next); err != nil {
 			return 0, false, 0, stepError(&schedule.StepError{Step: j + 1, Call: "advance", Err: err})
 		}
 		x, next = next, x

@@ -32,21 +32,9 @@ type swept struct {
 
 // references computes the gradient twice, by two schedules: the second answers for the first, and the first for all others.
 func (c *chainPoint) references(ctx context.Context) (first, second *swept, err error) {
-	all, err := schedule.NewStoreAll(c.steps)
+	list, err := referenceSchedules(c.steps)
 	if err != nil {
 		return nil, nil, err
-	}
-	tape, err := schedule.NewUniformTape(c.steps, max(1, int(math.Sqrt(float64(c.steps)))))
-	if err != nil {
-		return nil, nil, err
-	}
-	list := []schedule.Schedule{all, tape}
-	for slots := 20; slots > 0; slots -= 3 { // the last of 2 slots
-		optimal, err := schedule.NewRevolve(c.steps, slots)
-		if err != nil {
-			return nil, nil, err
-		}
-		list = append(list, optimal)
 	}
 	within := func(bytes int64) []schedule.Schedule {
 		return slices.DeleteFunc(slices.Clone(list), func(s schedule.Schedule) bool { return c.need(s) > bytes })
@@ -73,20 +61,18 @@ func (c *chainPoint) memory() int64 {
 	return sweepMemory
 }
 
-// need returns the bytes of snapshots and tapes of a schedule, whose length an online one does not know.
+// need returns the bytes of snapshots and tapes of a schedule.
 func (c *chainPoint) need(s schedule.Schedule) int64 {
-	counts := s.Predict()
-	if s.Limits().Slots > 0 {
-		counts.PeakSlots = max(counts.PeakSlots, min(s.Limits().Slots, s.Steps()))
-	}
-	if s.Steps() == 0 {
-		return 0
-	}
-	return 8 * (int64(counts.PeakSlots)*int64(len(c.start)) + int64(counts.PeakTapes)*int64(c.chain.TapeLen(1)))
+	return need(s, len(c.start), c.chain.TapeLen(1))
 }
 
-// sweep reverses the chain by a schedule.
+// sweep reverses the chain by a schedule, and compares the states that it visits again.
 func (c *chainPoint) sweep(ctx context.Context, s schedule.Schedule) (*swept, error) {
+	return c.sweepFrom(ctx, 1, s, 1+c.steps/maxHashes)
+}
+
+// sweepFrom reverses seed·J. fidelity is that of [schedule.Settings].
+func (c *chainPoint) sweepFrom(ctx context.Context, seed float64, s schedule.Schedule, fidelity int) (*swept, error) {
 	store, err := c.store(s)
 	if err != nil {
 		return nil, err
@@ -94,13 +80,13 @@ func (c *chainPoint) sweep(ctx context.Context, s schedule.Schedule) (*swept, er
 	if store != nil {
 		defer store.Close()
 	}
-	r, err := schedule.NewRunner(c.chain, s, schedule.Settings{Store: store, Fidelity: 1 + c.steps/maxHashes})
+	r, err := schedule.NewRunner(c.chain, s, schedule.Settings{Store: store, Fidelity: fidelity})
 	if err != nil {
 		return nil, err
 	}
 	c.chain.Clear()
 	value, bar := make([]float64, c.chain.StateLen(c.steps)), make([]float64, len(c.start))
-	sweep := c.chain.Sweep(c.start, value, bar)
+	sweep := c.chain.SweepFrom(seed, c.start, value, bar)
 	if _, ok := s.(*schedule.Online); ok {
 		sweep.Until = c.chain.Until
 	}
@@ -228,7 +214,17 @@ func (c *chainPoint) judged(row *results.Row, got, reference *swept, value float
 const (
 	certificateHolds    = "HOLDS"
 	certificateViolated = "VIOLATED"
+	certificateUnknown  = "UNKNOWN" // of a chain whose rounding leaves nothing to judge
 )
+
+// judgeChain counts the row of a chain.
+func (o *Outcome) judgeChain(s *studies.Study, row results.Row) {
+	o.count(s, row.Ending, "")
+	if row.Fields.Get("certificate") == results.Text(certificateViolated) {
+		o.Violated++
+		o.Warnings = append(o.Warnings, row.Reason)
+	}
+}
 
 // judgeSchedule counts a row of the schedules table.
 func (o *Outcome) judgeSchedule(s *studies.Study, row results.Row) {

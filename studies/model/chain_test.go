@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/graph/op"
 	"github.com/lensir/lensir-study/results"
 	"github.com/lensir/lensir-study/schedule"
 	"github.com/lensir/lensir-study/studies"
@@ -78,6 +80,9 @@ var badChains = []struct{ name, text string }{
 	{"a control reads a parameter", subChain(`start = "0.25"`, `start = "a"`)},
 	{"a control as a whole", subChain("(u[j] - x)", "(sum(u) - x)")},
 	{"a control before the first", subChain("(u[j] - x)", "(u[j - 1] - x)")},
+	{"a control before the first, in an arm", subChain("(u[j] - x)", "((j > 0 ? u[j - 1] : 0) - x)")},
+	{"a control at an index of arms", subChain("(u[j] - x)", "(u[j < 3 ? j : 0] - x)")},
+	{"a control one too short for a later entry in an arm", subChain(`start = "0.25"`, `start = "zeros(9)"`, "u[j] - x", "(j < 8 ? u[j + 1] : 0) - x")},
 	{"a control that nothing reads", subChain("(u[j] - x)", "x", "u[j]^2", "x")},
 	{"a control of the wrong length", subChain(`start = "0.25"`, `start = "[1, 2, 3]"`)},
 	{"a control one too short for its last read", subChain(`start = "0.25"`, `start = "zeros(9)"`, "u[j] - x", "u[j + 1] - x")},
@@ -89,6 +94,8 @@ var badChains = []struct{ name, text string }{
 	{"slots twice", subChain("[2, 3]", "[2, 2]")},
 	{"budgets without binomial", minimalChain + "budgets = 3\n"},
 	{"a budget that can never work", subChain(`"revolve"]`, `"binomial"]`) + "budgets = [1]\n"},
+	{"a memory that can never work", subChain("methods = [\"store-all\", \"revolve\"]\nslots = [2, 3]", "memory = \"20B\"")},
+	{"a budget that works at no point of a sweep", subChain(`"revolve"]`, `"binomial"]`) + "budgets = [1]\n[sweep.grid]\nT = [5, 9]\n"},
 	{"online with a known end", subChain(`"revolve"`, `"online"`)},
 	{"until is a number", subChain(`steps = "T"`, "steps = \"T\"\nuntil = \"x\"")},
 	{"until has entries", subChain(`steps = "T"`, "steps = \"T\"\nuntil = \"w > x\"")},
@@ -507,9 +514,58 @@ func TestChainMemory(t *testing.T) {
 	if choice.Fields.Get("gradient_equal") != results.Bool(true) || choice.Fields.Get("certificate") != results.Text(certificateHolds) {
 		t.Errorf("%+v", choice)
 	}
-	out = solveText(t, strings.Replace(text, "2kB", "20B", 1), 0)
-	if row := out.Record.Rows(results.Chain)[0]; row.Status != "OUT_OF_BUDGET" || out.Refused != 1 {
-		t.Errorf("20 bytes: %+v", row)
+}
+
+// The least memory that a refusal names works, and a byte less is refused before anything runs. A memory that is enough for
+// some points of a sweep leaves a row at the others.
+func TestLeastMemory(t *testing.T) {
+	text := func(memory string, more string) string {
+		return subChain("methods = [\"store-all\", \"revolve\"]\nslots = [2, 3]", "memory = \""+memory+"\"", "T = 9", "T = 500") + more
+	}
+	compile := func(text string) error {
+		_, err := Compile(readText(t, text))
+		return err
+	}
+	for _, sweep := range []string{"", "[sweep.grid]\nT = [2, 9, 500]\n", "[sweep.grid]\nT = [1]\n", "[sweep.grid]\nT = [2]\n"} {
+		err := compile(text("20B", sweep))
+		var place *studies.Error
+		if !errors.As(err, &place) || place.Line == 0 {
+			t.Fatalf("20 bytes: %v", err)
+		}
+		var least int
+		if _, err := fmt.Sscanf(place.Hint, "the least that works is %d bytes", &least); err != nil {
+			t.Fatal(place.Hint)
+		}
+		if err := compile(text(fmt.Sprint(least-1, "B"), sweep)); err == nil {
+			t.Errorf("one byte less than %d compiles", least)
+		}
+		enough := text(fmt.Sprint(least, "B"), sweep)
+		if err := compile(enough); err != nil {
+			t.Errorf("%d bytes: %v", least, err)
+		}
+		s := readText(t, enough)
+		for i := range s.Sweep.Len() {
+			out := solveText(t, enough, i)
+			row := out.Record.Rows(results.Chain)[0]
+			if i == 0 && (row.Status != "OK" || len(out.Notes) != 1 || out.Refused != 0) {
+				t.Errorf("%d bytes: %+v, notes %v", least, row, out.Notes)
+			}
+			if i == 2 && out.Refused != 1 { // of 500 steps: no reference, or no schedule to choose
+				t.Errorf("%d bytes are enough for 500 steps: %+v", least, row)
+			}
+		}
+	}
+}
+
+// A budget that is enough for some lengths of a sweep leaves a row at the others.
+func TestBudgetOfSomePoints(t *testing.T) {
+	text := subChain(`"revolve"]`, `"binomial"]`) + "budgets = [2]\n[sweep.grid]\nT = [4, 50]\n"
+	for i, want := range []string{"OK", "SCHEDULE_FAILURE"} {
+		out := solveText(t, text, i)
+		rows := out.Record.Rows(results.Schedules)
+		if row := rows[len(rows)-1]; row.Status != want || out.Violated != 0 {
+			t.Errorf("point %d: %+v, want %s", i, row, want)
+		}
 	}
 }
 
@@ -646,5 +702,67 @@ func TestHessianOfChosenSchedule(t *testing.T) {
 	f := rows[0].Fields
 	if f.Get("of") != results.Text("hessian") || f.Get("certificate") != results.Text(certificateHolds) || f.Get("gradient_equal") != results.Bool(true) {
 		t.Errorf("%+v", f)
+	}
+}
+
+// A transpose rule that is wrong by a part in a million is wrong under every schedule, whose gradients all agree: the tangent finds it, in
+// the run and whenever the record is read again.
+func TestWrongTransposeOfAChain(t *testing.T) {
+	right := op.Mul.Transpose
+	defer func() { op.Mul.Transpose = right }()
+	op.Mul.Transpose = func(s *graph.Site, linear []bool, ct graph.Value) []graph.Value {
+		out := right(s, linear, ct)
+		for i, v := range out {
+			if v != graph.None {
+				out[i] = s.Emit(op.Mul, nil, v, s.Full(s.Type(v), 1+1e-6))
+			}
+		}
+		return out
+	}
+	text := subChain("0.1 * a", "0.1 * x")
+	out := solveText(t, text, 0)
+	row := out.Record.Rows(results.Chain)[0]
+	if row.Status != "OK" || row.Fields.Get("certificate") != results.Text(certificateViolated) || out.Violated != 1 || len(out.Warnings) != 1 {
+		t.Errorf("%+v: %d violated, %v", row, out.Violated, out.Warnings)
+	}
+	for _, s := range out.Record.Rows(results.Schedules) {
+		if s.Fields.Get("certificate") != results.Text(certificateHolds) {
+			t.Errorf("%+v", s)
+		}
+	}
+	if again := recount(readText(t, text), out.Record); again.Violated != 1 || len(again.Warnings) != 1 {
+		t.Errorf("a record is counted as %+v", again)
+	}
+	op.Mul.Transpose = right
+	if out := solveText(t, text, 0); out.Violated != 0 || out.Record.Rows(results.Chain)[0].Fields.Get("certificate") != results.Text(certificateHolds) {
+		t.Errorf("the right rule: %+v", out.Record.Rows(results.Chain)[0])
+	}
+}
+
+// Where rounding leaves less than six digits of a derivative, its certificate is open, and the reason says so.
+func TestChainOfNoDigits(t *testing.T) {
+	out := solveText(t, subChain("x + 0.1 * a", "(1e13 * a) * (x / 3) - 1e13 * (a * x / 3) + 0.3 * x + a"), 0)
+	row := out.Record.Rows(results.Chain)[0]
+	if row.Status != "OK" || row.Fields.Get("certificate") != results.Text(certificateUnknown) || !strings.Contains(row.Reason, "rounding alone may put") || out.Violated+out.Refused != 0 {
+		t.Errorf("%+v", row)
+	}
+}
+
+// A state of no entries has a gradient by its parameters.
+func TestChainOfNoState(t *testing.T) {
+	out := solveText(t, `kind = "chain"
+[parameters]
+a = 3
+[state]
+x = { start = "zeros(0)" }
+[chain]
+steps = 4
+[next]
+x = "a * x"
+[objective]
+J = "a^2 + sum(x)"
+`, 0)
+	if row := chainRow(t, out.Record); number(t, row, "dJ_a") != 6 {
+		t.Errorf("%+v", row)
 	}
 }

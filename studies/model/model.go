@@ -306,6 +306,7 @@ func (m *Model) lower(name string, can roles, formulas []studies.Definition, che
 	for i, rows := range can.rows {
 		u := s.Chain.Controls[i]
 		l.scope[u.Name] = l.b.Input(u.Name, graph.F64(slices.Concat([]int{rows}, u.Shape)...))
+		l.swept = append(l.swept, l.scope[u.Name])
 	}
 	if can.index {
 		l.scope["j"] = l.b.Input("j", graph.Type{DType: graph.Int64})
@@ -371,6 +372,7 @@ type lowering struct {
 	roles
 	b     *graph.Builder
 	scope formula.Scope
+	swept []graph.Value // the controls
 }
 
 func (l *lowering) formula(d studies.Definition) (graph.Value, error) {
@@ -386,7 +388,7 @@ func (l *lowering) lowerParsed(f studies.Formula, parsed *formula.Formula, condi
 		return graph.None, err
 	}
 	l.b.SetOrigin(origin(f))
-	v, err := parsed.Lower(l.b, l.scope)
+	v, err := parsed.Lower(l.b, l.scope, l.swept...)
 	switch {
 	case err == nil && condition && l.b.Type(v).DType != graph.Bool:
 		return graph.None, whole(f, "write a comparison", "the formula is %v, want a condition", l.b.Type(v))

@@ -266,7 +266,7 @@ func recount(study *studies.Study, r *results.Record) *Outcome {
 		out.count(study, row.Ending, row.Branch)
 	}
 	for _, row := range r.Rows(results.Chain) {
-		out.count(study, row.Ending, row.Branch)
+		out.judgeChain(study, row)
 	}
 	for _, row := range r.Rows(results.Schedules) {
 		out.judgeSchedule(study, row)
