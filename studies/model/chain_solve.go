@@ -80,6 +80,10 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p studies.Point) 
 	if err == nil {
 		first, second, err = c.references(ctx)
 	}
+	gap := math.NaN()
+	if err == nil {
+		gap, err = c.gap(ctx, first)
+	}
 	ending, failure := endingOf(err)
 	if failure != nil {
 		return failure
@@ -94,11 +98,11 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p studies.Point) 
 	}
 	if err == nil {
 		c.putGradient(out.Record, &row.Fields, first)
-		gap, err := c.gap(ctx, first)
-		if err != nil {
-			return err
-		}
+	}
+	if !math.IsNaN(gap) {
 		row.Fields.Set("adjoint_tangent_gap", results.Float(gap))
+	}
+	if err == nil {
 		putDeclared(&row.Fields, s.declared())
 	}
 	if err != nil {
