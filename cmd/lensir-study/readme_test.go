@@ -57,7 +57,7 @@ func TestReadme(t *testing.T) {
 		}
 	}
 	// The columns of the tables are explained.
-	for _, name := range []string{"contraction/implicit.csv", "contraction/iterates.csv", "heat/chain.csv", "heat/schedules.csv"} {
+	for _, name := range []string{"contraction/implicit.csv", "contraction/iterates.csv", "heat/chain.csv", "heat/schedules.csv", "sine-product/program.csv"} {
 		table, err := os.ReadFile(filepath.Join(dir, "results", filepath.FromSlash(name)))
 		if err != nil {
 			t.Fatal(err)

@@ -44,10 +44,26 @@ func (s *chainSolver) checkChain(ctx context.Context, p studies.Point) ([]Differ
 	for i := range controls {
 		copy(controls[i], c.controls[i])
 	}
+	var blocks []int
+	for _, t := range s.model.State {
+		blocks = append(blocks, t.Len())
+	}
+	if s.model.Study.Chain.Running.Text != "" {
+		blocks = append(blocks, 1) // the running sum
+	}
+	for _, part := range [][][]float64{params, controls} {
+		for _, x := range part {
+			blocks = append(blocks, len(x))
+		}
+	}
+	inUnits(v, x, blocks)
 	// The start is moved, not computed again: its own derivative is part of the parameters' only.
 	f := func(x []float64) (float64, error) { return c.evaluate(ctx, x) }
 	partial := dot(g.gradient, v)
-	list := []Difference{ladder(what, partial, x, v, f), taylor(value, partial, x, v, f)}
+	list := []Difference{ladder(what, partial, x, v, f)}
+	if list[0].Compared() { // where no difference settles, no order does
+		list = append(list, taylor(value, partial, x, v, f))
+	}
 	return list, c.chain.Set(c.steps, c.open, c.params, c.constants, c.controls)
 }
 
@@ -76,10 +92,7 @@ const taylorFloor = 1e-10
 // second derivative vanishes; a wrong one 1.
 func taylor(value, derivative float64, x, v []float64, f func([]float64) (float64, error)) Difference {
 	d := Difference{What: "order of the Taylor remainder", Derivative: 2, Quotient: math.NaN(), Step: math.NaN(), Error: math.NaN()}
-	size := 0.0
-	for _, a := range x {
-		size = max(size, math.Abs(a))
-	}
+	size := largest(x)
 	if size == 0 {
 		size = 1
 	}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -44,20 +45,24 @@ func (c *chainPoint) putDerivative(r *results.Record, f *results.Fields, what st
 	}
 }
 
-// putTangency holds the gradient to the tangent that the whole chain carries forward, in a seeded direction of start, parameters and
-// controls. It runs the schedule of the second reference, which takes less memory.
-func (c *chainPoint) putTangency(ctx context.Context, row *results.Row, g, second *swept) error {
+// tangency is how a gradient stands beside the tangent that the whole chain carries forward.
+type tangency struct {
+	program.Tangency
+	unknown string // why there is nothing to judge; empty where they agree
+}
+
+// hold holds the gradient to the tangent that the whole chain carries forward, in a seeded direction of start, parameters and
+// controls, and refuses it where the two differ by more than rounding. It runs the schedule of the second reference, which takes less
+// memory.
+func (c *chainPoint) hold(ctx context.Context, g, second *swept) (*tangency, error) {
 	rng := rand.New(rand.NewPCG(c.seed, 0x746167))
 	direction := c.direction(rng)
 	if c.tangent == nil {
 		var err error
 		if c.chainSolver.tangent, err = program.NewForward(program.Tangent(c.model.spec())); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	move := program.Direction{}
-	move.Start, move.Params, move.Controls = c.parts(direction)
-	move.Start = move.Start[:c.blocks()]
 	reverse := func(seed float64) ([]float64, error) {
 		s, err := c.sweepFrom(ctx, seed, second.schedule, 0)
 		if err != nil {
@@ -66,30 +71,58 @@ func (c *chainPoint) putTangency(ctx context.Context, row *results.Row, g, secon
 		return s.gradient, nil
 	}
 	at := program.Values{Steps: c.steps, Open: c.open, Params: c.params, Constants: c.constants, Controls: c.controls}
-	t, err := c.tangent.Hold(ctx, at, move, g.gradient, reverse, rng)
-	f := &row.Fields
-	ending, failure := endingOf(stepError(err))
-	switch {
+	beside := func() (program.Tangency, error) {
+		move := program.Direction{}
+		move.Start, move.Params, move.Controls = c.parts(direction)
+		move.Start = move.Start[:c.blocks()]
+		t, err := c.tangent.Hold(ctx, at, move, g.gradient, reverse, rng)
+		return t, stepError(err)
+	}
+	t, err := beside()
+	if statusOf(err) == graph.NonFinite { // where start and parameters are far below 1, a direction near 1 may be too large alone
+		for i := range direction {
+			direction[i] *= 0x1p-500
+		}
+		t, err = beside()
+	}
+	switch ending, failure := endingOf(err); {
 	case failure != nil:
-		return failure
+		return nil, failure
 	case err != nil:
-		f.Set("certificate", results.Text(certificateUnknown))
-		row.Reason = "the tangent beside the gradient: " + ending.Reason
-		return nil
-	}
-	f.Set("adjoint_tangent_gap", results.Float(t.Gap()))
-	f.Set("gap_tolerance", results.Float(t.Bound()))
-	switch {
+		return &tangency{unknown: "the tangent beside the gradient: " + ending.Reason}, nil
 	case !t.Judged():
-		f.Set("certificate", results.Text(certificateUnknown))
-		row.Reason = fmt.Sprintf("rounding alone may put %.2g between adjoint and tangent: their difference tells nothing", t.Bound())
-	case t.Holds():
-		f.Set("certificate", results.Text(certificateHolds))
-	default:
-		f.Set("certificate", results.Text(certificateViolated))
-		row.Reason = fmt.Sprintf("adjoint and tangent differ by %.2g, where rounding allows %.2g", t.Gap(), t.Bound())
+		return &tangency{t, fmt.Sprintf("rounding alone may put %.2g between adjoint and tangent: their difference tells nothing", t.Bound())}, nil
+	case !t.Holds():
+		return &tangency{Tangency: t}, &graph.Failure{Status: graph.AdjointNotConverged, Reason: fmt.Sprintf(
+			"adjoint and tangent disagree in a random direction: %.6g and %.6g, where rounding explains %.2g: values on the way are so small or so large that digits are lost; scale the state or the objective",
+			t.Adjoint, t.Tangent, t.Tolerance)}
 	}
-	return nil
+	return &tangency{Tangency: t}, nil
+}
+
+// put adds the gap, and the certificate of a gradient that was not refused.
+func (t *tangency) put(row *results.Row) {
+	if t.Tolerance > 0 {
+		row.Fields.Set("adjoint_tangent_gap", results.Float(t.Gap()))
+		row.Fields.Set("gap_tolerance", results.Float(t.Bound()))
+	}
+	switch {
+	case row.Status != string(graph.OK):
+	case t.unknown != "":
+		row.Reason = t.unknown
+		row.Fields.Set("certificate", results.Text(certificateUnknown))
+	default:
+		row.Fields.Set("certificate", results.Text(certificateHolds))
+	}
+}
+
+// statusOf is the status of a refusal, or "".
+func statusOf(err error) graph.Status {
+	var f *graph.Failure
+	if errors.As(err, &f) {
+		return f.Status
+	}
+	return ""
 }
 
 // direction draws a direction of start, parameters and controls; the running sum starts at 0 and does not move.

@@ -80,6 +80,10 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p studies.Point) 
 	if err == nil {
 		first, second, err = c.references(ctx)
 	}
+	var held *tangency
+	if err == nil {
+		held, err = c.hold(ctx, first, second)
+	}
 	ending, failure := endingOf(err)
 	if failure != nil {
 		return failure
@@ -94,9 +98,11 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p studies.Point) 
 	}
 	if err == nil {
 		c.putGradient(out.Record, &row.Fields, first)
-		if err := c.putTangency(ctx, &row, first, second); err != nil {
-			return err
-		}
+	}
+	if held != nil {
+		held.put(&row)
+	}
+	if err == nil {
 		putDeclared(&row.Fields, s.declared())
 	}
 	if err != nil {
@@ -114,7 +120,7 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p studies.Point) 
 			return err
 		}
 	}
-	out.judgeChain(p.Study, row)
+	out.count(p.Study, row.Ending, "")
 	out.Record.Add(results.Chain, row)
 	c.putTheory(out.Record)
 	return c.measure(ctx, out, value, first, second)

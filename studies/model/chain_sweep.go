@@ -217,15 +217,6 @@ const (
 	certificateUnknown  = "UNKNOWN" // of a chain whose rounding leaves nothing to judge
 )
 
-// judgeChain counts the row of a chain.
-func (o *Outcome) judgeChain(s *studies.Study, row results.Row) {
-	o.count(s, row.Ending, "")
-	if row.Fields.Get("certificate") == results.Text(certificateViolated) {
-		o.Violated++
-		o.Warnings = append(o.Warnings, row.Reason)
-	}
-}
-
 // judgeSchedule counts a row of the schedules table.
 func (o *Outcome) judgeSchedule(s *studies.Study, row results.Row) {
 	o.count(s, row.Ending, "")

@@ -153,7 +153,13 @@ func (s *Solver) CheckDerivatives(p studies.Point) ([]Difference, error) {
 	var list []Difference
 	_, _, m := s.starts[0].Dims()
 	z0 := make([]float64, m)
-	list = append(list, declaring(compareMap("start", s.starts[0], nil, theta, rng), s.model.Starts[0]))
+	params := lengths(p.Parameters)
+	var blocks []int
+	for _, t := range s.model.State {
+		blocks = append(blocks, t.Len())
+	}
+	blocks = append(blocks, params...)
+	list = append(list, declaring(compareMap("start", s.starts[0], nil, theta, params, rng), s.model.Starts[0]))
 	if err := s.starts[0].Eval(z0, nil, theta); err != nil {
 		return append(list, refused(err)), refusalOnly(err)
 	}
@@ -161,14 +167,14 @@ func (s *Solver) CheckDerivatives(p studies.Point) ([]Difference, error) {
 	if s.model.Study.Kind == studies.FixedPoint {
 		name = "G at the start"
 	}
-	list = append(list, declaring(compareMap(name, s.equations, z0, theta, rng), s.model.Equations),
-		declaring(compareMap("objectives at the start", s.objectives, z0, theta, rng), s.model.Objectives))
+	list = append(list, declaring(compareMap(name, s.equations, z0, theta, blocks, rng), s.model.Equations),
+		declaring(compareMap("objectives at the start", s.objectives, z0, theta, blocks, rng), s.model.Objectives))
 	root, _, gradients, err := s.exact(z0, theta, s.settings())
 	if err != nil {
 		return append(list, refused(err)), refusalOnly(err)
 	}
 	for i, g := range gradients {
-		list = append(list, declaring(s.compareBranch(i, g, root, theta, rng), s.model.Equations, s.model.Objectives.WithOutputs(s.model.Objectives.Outputs[i])))
+		list = append(list, declaring(s.compareBranch(i, g, root, theta, params, rng), s.model.Equations, s.model.Objectives.WithOutputs(s.model.Objectives.Outputs[i])))
 	}
 	return list, nil
 }
@@ -182,11 +188,49 @@ func refusalOnly(err error) error {
 	return err
 }
 
+// lengths are the numbers of entries of some quantities.
+func lengths(list []studies.Quantity) []int {
+	var n []int
+	for _, q := range list {
+		n = append(n, len(q.Value.Data))
+	}
+	return n
+}
+
+// inUnits shortens a direction v at x, in place: each block of entries moves in proportion to its largest entry, so that one step
+// suits quantities of every unit. A block of zeros moves by 1 at most.
+func inUnits(v, x []float64, blocks []int) []float64 {
+	most := largest(x)
+	rest := v
+	for _, n := range blocks {
+		size := largest(x[:n])
+		if size == 0 {
+			size = min(1, most)
+		}
+		for i := range rest[:n] {
+			if most > 0 {
+				rest[i] *= size / most
+			}
+		}
+		x, rest = x[n:], rest[n:]
+	}
+	return v
+}
+
+// largest is max |xᵢ|, and 0 of nothing.
+func largest(x []float64) float64 {
+	size := 0.0
+	for _, a := range x {
+		size = max(size, math.Abs(a))
+	}
+	return size
+}
+
 // compareMap checks ū·f′(x)·v for random ū and v.
-func compareMap(what string, f *implicit.Map, z, theta []float64, rng *rand.Rand) Difference {
+func compareMap(what string, f *implicit.Map, z, theta []float64, blocks []int, rng *rand.Rand) Difference {
 	_, _, out := f.Dims()
 	x := slices.Concat(z, theta)
-	v, u := random(rng, len(x)), random(rng, out)
+	v, u := inUnits(random(rng, len(x)), x, blocks), random(rng, out)
 	value, tangent := make([]float64, out), make([]float64, out)
 	d, err := f.Joint(value, z, theta)
 	if err == nil {
@@ -222,8 +266,8 @@ func onBranch(f *implicit.Map, z, theta []float64) (same func(z, theta []float64
 }
 
 // compareBranch checks dJ/dθ·v by solving again from the root.
-func (s *Solver) compareBranch(i int, g implicit.Gradient, root *implicit.Root, theta []float64, rng *rand.Rand) Difference {
-	v := random(rng, len(theta))
+func (s *Solver) compareBranch(i int, g implicit.Gradient, root *implicit.Root, theta []float64, params []int, rng *rand.Rand) Difference {
+	v := inUnits(random(rng, len(theta)), theta, params)
 	values := make([]float64, len(s.model.Study.Objective))
 	what := "d" + s.model.Study.Objective[i].Name + " along the exact branch"
 	sameR, errR := onBranch(s.residual, root.Z, theta)
@@ -257,10 +301,7 @@ func (r rung) settled() bool { return r.apart <= max(1e-3*math.Abs(r.quotient), 
 // step before. The two agree if they are within that sum and 1e-6 of the derivative.
 func ladder(what string, derivative float64, x, v []float64, f func([]float64) (float64, error)) Difference {
 	d := Difference{What: what, Derivative: derivative, Quotient: math.NaN(), Step: math.NaN(), Error: math.NaN()}
-	size := 0.0
-	for _, a := range x {
-		size = max(size, math.Abs(a))
-	}
+	size := largest(x)
 	if size == 0 {
 		size = 1
 	}

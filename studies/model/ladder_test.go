@@ -2,6 +2,7 @@ package model
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"testing/fstest"
 
@@ -77,5 +78,46 @@ func TestDifferencesStayOnTheBranch(t *testing.T) {
 				t.Errorf("%s: %+v", r, d)
 			}
 		}
+	}
+}
+
+// One unknown of 1e-9 beside one of 1e12: a step for the one must not be a step for the other.
+func TestDifferencesInAnyUnits(t *testing.T) {
+	const quantities = "[parameters]\nk = 1e12\ns = 1e-9\n"
+	const state = quantities + "[state]\nx = { start = \"s\" }\ny = { start = \"k\" }\n"
+	for name, text := range map[string]string{
+		"root":    "kind = \"root\"\n" + state + "[root]\nr = \"exp(x / s) - 2\"\nq = \"y / k - 3\"\n[objective]\nJ = \"x * y\"\n",
+		"chain":   "kind = \"chain\"\n" + state + "[chain]\nsteps = 3\n[next]\nx = \"s * sin(x / s)\"\ny = \"k * cos(y / k)\"\n[objective]\nJ = { terminal = \"y / k\", running = \"x / s\" }\n",
+		"program": "kind = \"program\"\n" + quantities + "[program]\nresults = [\"value\"]\n[program.outputs]\nf = \"sin(s / 1e-9) + cos(k / 1e12)\"\n",
+	} {
+		study := readText(t, text)
+		list, err := newSolver(t, study).CheckDerivatives(study.Point(0))
+		if err != nil || len(list) == 0 {
+			t.Fatal(name, err)
+		}
+		for _, d := range list {
+			if !d.Agrees || !d.Compared() {
+				t.Errorf("%s: %+v", name, d)
+			}
+		}
+	}
+}
+
+func TestInUnits(t *testing.T) {
+	v := inUnits([]float64{1, 1, -1, 1, 1, 1}, []float64{0, -4, 0.25, 0, 0, 16}, []int{2, 1, 2, 0, 1})
+	if want := []float64{0.25, 0.25, -0x1p-6, 0x1p-4, 0x1p-4, 1}; !slices.Equal(v, want) {
+		t.Errorf("%v, want %v", v, want)
+	}
+	if v := inUnits([]float64{0.5, -1}, []float64{0, 0}, []int{2}); !slices.Equal(v, []float64{0.5, -1}) {
+		t.Errorf("at 0 the direction is %v", v)
+	}
+}
+
+// In chaos no difference settles: then no order of a remainder accuses a derivative.
+func TestChaosAccusesNobody(t *testing.T) {
+	study := readText(t, "kind = \"chain\"\n[parameters]\na = 3.9\n[state]\nx = { start = \"0.3\" }\n[chain]\nsteps = 100\n[next]\nx = \"a * x * (1 - x)\"\n[objective]\nJ = \"x\"\n")
+	list, err := newSolver(t, study).CheckDerivatives(study.Point(0))
+	if err != nil || len(list) != 1 || list[0].Compared() || list[0].Reason == "" {
+		t.Errorf("%+v, %v", list, err)
 	}
 }

@@ -576,10 +576,11 @@ func (s *programSolver) checkProgram(point studies.Point) ([]Difference, error) 
 		return []Difference{refused(err)}, refusalOnly(err)
 	}
 	var x []float64
+	var blocks []int
 	for _, i := range s.wrt {
-		x = append(x, inputs[i].F...)
+		x, blocks = append(x, inputs[i].F...), append(blocks, len(inputs[i].F))
 	}
-	v := random(rng, len(x))
+	v := inUnits(random(rng, len(x)), x, blocks)
 	unpack := func(flat []float64) []*graph.Tensor {
 		in := slices.Clone(inputs)
 		for _, i := range s.wrt {

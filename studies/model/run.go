@@ -266,7 +266,7 @@ func recount(study *studies.Study, r *results.Record) *Outcome {
 		out.count(study, row.Ending, row.Branch)
 	}
 	for _, row := range r.Rows(results.Chain) {
-		out.judgeChain(study, row)
+		out.count(study, row.Ending, row.Branch)
 	}
 	for _, row := range r.Rows(results.Schedules) {
 		out.judgeSchedule(study, row)
