@@ -106,6 +106,9 @@ func onlyFor(r, section row) string {
 }
 
 func takes(r row) string {
+	if r.want == wantCount {
+		return fmt.Sprintf("%s from %d", wants[r.want], r.least)
+	}
 	if r.want != wantChoice && r.want != wantWords {
 		return wants[r.want]
 	}

@@ -245,6 +245,9 @@ func (c *checker) value(n *source.Node, r *rule) {
 }
 
 func describeWant(r *rule) string {
+	if r.want == wantCount {
+		return fmt.Sprintf("%s from %d", wants[r.want], r.least)
+	}
 	if r.want != wantChoice && r.want != wantWords {
 		return wants[r.want]
 	}

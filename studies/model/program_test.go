@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 
 	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/graph/formula"
 	"github.com/lensir/lensir-study/results"
 	"github.com/lensir/lensir-study/studies"
 )
@@ -779,4 +780,29 @@ func FuzzProgram(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// The reference page names the functions that taylor takes; of the others it must refuse each, and of these none.
+func TestTaylorOfFunctions(t *testing.T) {
+	page := studies.Reference()
+	list := page[strings.Index(page, "of formulas with no other functions"):]
+	list = list[:strings.Index(list, ";")]
+	for _, f := range formula.Functions() {
+		name, arguments, _ := strings.Cut(f.Signature, "(")
+		if arguments != "x)" || name == "len" || name == "transpose" { // of a scalar, or of a vector
+			continue
+		}
+		text := "kind = \"program\"\n[parameters]\nx = [0.3, 0.6]\n[program]\nresults = [\"taylor\"]\n[program.outputs]\ny = \"" + name + "(x)\"\n[program.directions]\nv = { x = [1, 1] }\n"
+		study, err := tryText(text)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		model, err := Compile(study)
+		if err == nil {
+			_, err = NewSolver(model, 1)
+		}
+		if listed := strings.Contains(list, "`"+name+"`"); listed != (err == nil) {
+			t.Errorf("%s is listed: %v, but %v", name, listed, err)
+		}
+	}
 }
