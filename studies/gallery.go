@@ -53,9 +53,21 @@ func isGalleryName(arg string) bool {
 	return !strings.ContainsAny(arg, `/\.`)
 }
 
+// Argument writes the path of a study's file so that Open reads the file: a bare name is that of a built-in study.
+func Argument(path string) string {
+	if isGalleryName(path) {
+		return "./" + path
+	}
+	return path
+}
+
 func openEmbedded(base, arg string) (*Study, error) {
 	if _, err := fs.Stat(gallery, base); err != nil {
-		e := (&Error{File: arg, Message: "no study of this name is built in"}).WithHint("lensir-study list shows them; a file needs its path, such as ./%s.toml", arg)
+		e := &Error{File: arg, Message: "no study of this name is built in"}
+		if _, err := os.Stat(arg); err == nil {
+			return nil, e.WithHint("for the file, write %s", Argument(arg))
+		}
+		e = e.WithHint("lensir-study list shows them; a file needs its path, such as ./%s.toml", arg)
 		if near := source.Nearest(arg, Gallery()); near != "" {
 			e = e.WithHint("did you mean %q?", near)
 		}

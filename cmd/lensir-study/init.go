@@ -35,7 +35,7 @@ func initCommand() *cobra.Command {
 			if err := errors.Join(err, file.Close()); err != nil {
 				return err
 			}
-			fmt.Fprintf(c.ErrOrStderr(), "wrote %s; next: lensir-study run %s\n", path, path)
+			fmt.Fprintf(c.ErrOrStderr(), "wrote %s; next: lensir-study run %s\n", path, studies.Argument(path))
 			return nil
 		},
 	}

@@ -82,10 +82,11 @@ func run(ctx context.Context, stdout, stderr io.Writer, args []string) (code int
 func command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lensir-study",
-		Short: "Derivatives of equations, fixed points and iterations, with evidence",
-		Long: `lensir-study reads study files, in which equations and contractions are written as
-formulas, and computes their derivatives: of the exact solution branch, and of what an iteration
-really computes, held against the bounds on the distance between the two.
+		Short: "Derivatives of equations, fixed points, iterations and long simulations, with evidence",
+		Long: `lensir-study reads study files, in which mathematics is written as formulas, and computes
+derivatives: of the solutions of equations and of fixed points, beside those of what an iteration really
+computes and the bounds on the distance between the two; of long chains of steps, by reverse sweeps that
+keep few states; and of programs, whose derivatives it shows as programs.
 
 Data goes to stdout, progress and messages to stderr.
 
