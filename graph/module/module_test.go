@@ -143,6 +143,7 @@ func TestRefusals(t *testing.T) {
 		"missing field":        {node(`{"name": "h", "operands": ["X"]}`), `node "h" has no field "primitive"`},
 		"duplicate key":        {node(`{"name": "h", "name": "k", "primitive": "tanh", "operands": ["X"]}`), `key "name" appears twice`},
 		"wrong JSON type":      {node(`{"name": "h", "primitive": "tanh", "operands": "X"}`), `operands of node "h" wants a list, has a string`},
+		"a list of modules":    {"[]", `the module wants an object, has a list`},
 		"trailing text":        {node("") + "{}", `there is more after the module`},
 		"truncated":            {head, `unexpected EOF`},
 		"not UTF-8":            {"{\"name\": \"\xff\"}", `not UTF-8`},

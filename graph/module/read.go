@@ -54,8 +54,15 @@ func (r reader) fail(t tree, format string, args ...any) {
 
 func (r reader) want(t tree, what, kind string) {
 	if t.kind != kind {
-		r.fail(t, "%s wants a %s, has a %s", what, kind, t.kind)
+		r.fail(t, "%s wants %s, has %s", what, article(kind), article(t.kind))
 	}
+}
+
+func article(noun string) string {
+	if noun == "object" {
+		return "an " + noun
+	}
+	return "a " + noun
 }
 
 func (r reader) object(t tree, what string, fields map[string]func(tree), required ...string) {
