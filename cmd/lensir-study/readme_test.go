@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/lensir/lensir-study/graph"
 )
 
 // elsewhere are commands of the README that this test does not run: they run it.
@@ -100,7 +102,7 @@ func sh(t *testing.T, line, dir, repository, root, bin string) (output []byte, s
 	return output, shell.ProcessState.ExitCode()
 }
 
-// TestReadmeTables holds the tables of the README to what the program has: its commands, exit codes and kept links.
+// TestReadmeTables holds the tables of the README to what the program has: its commands, exit codes, statuses and kept links.
 func TestReadmeTables(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -114,6 +116,12 @@ func TestReadmeTables(t *testing.T) {
 	for _, code := range []int{exitFine, exitInternal, exitUsage, exitInvalid, exitRefused, exitViolated, exitInterrupted} {
 		if row := fmt.Sprintf("\n| %d | ", code); !strings.Contains(string(text), row) {
 			t.Errorf("the exit code %d is not in the README", code)
+		}
+	}
+	for _, status := range []graph.Status{graph.OK, graph.IteratesDifferentiated, graph.DomainError, graph.Nondifferentiable, graph.NonFinite,
+		graph.NotConverged, graph.SingularStateJacobian, graph.AdjointNotConverged, graph.ScheduleFailure, graph.OutOfBudget} {
+		if row := fmt.Sprintf("\n| `%s` | ", status); !strings.Contains(section(string(text), "## Statuses"), row) {
+			t.Errorf("the status %s is not in the README", status)
 		}
 	}
 	for _, m := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(string(text), -1) {
