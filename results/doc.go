@@ -23,6 +23,9 @@
 // A file is complete or absent: it is written aside and renamed. The log is the exception, because it
 // grows by whole lines; a last line that was cut short is dropped, and its point computed again.
 //
+// The log can be far larger than the memory. A list says where in it the record of each point stands; whatever is made from the
+// records reads them one by one in the sweep's order, and of each only the tables that it needs.
+//
 // # Numbers
 //
 // A float64 is written as the shortest decimal that reads back to the same bits, and as NaN, +Inf or -Inf.

@@ -27,8 +27,8 @@ func logSize(t *testing.T, l *Log) int64 {
 // A record that comes late after the last one is in the file when Append returns; one that comes soon after waits for others, but
 // not for long; a large group does not wait.
 func TestGroups(t *testing.T) {
-	l := openLog(t, t.TempDir(), testKey)
-	defer l.Close()
+	dir := t.TempDir()
+	l := openLog(t, dir, testKey)
 	appendAll(t, l, valued(point("1"), 1))
 	first := logSize(t, l)
 	if first == 0 {
@@ -74,6 +74,13 @@ func TestGroups(t *testing.T) {
 	appendAll(t, l, valued(point("5"), 5))
 	if logSize(t, l) == before {
 		t.Error("a record of a slow study waits")
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	records, notes, err := ReadLog(dir, testKey)
+	if len(records) != 5 || notes != nil || err != nil || len(records[point("3")].Arrays[0].Data) != groupSize/2 {
+		t.Errorf("%d records, %q, %v", len(records), notes, err)
 	}
 }
 

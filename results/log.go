@@ -20,13 +20,14 @@ type Key struct {
 
 // Log is the append-only file of the records of an output folder. It may be used by several goroutines.
 //
-// Records that come quickly are written in groups. A record waits for no more than groupTime: one that comes later than that
-// after the last write is written at once.
+// Records that come quickly are written in groups. A record that comes groupTime or more after the last write is written at once,
+// and no other waits longer than that for its group: this is what a killed run can lose.
 type Log struct {
 	key   Key
 	file  *os.File
 	seen  *index
 	mu    sync.Mutex
+	found decoder   // of Find
 	size  int64     // of the file: all whole lines
 	group []byte    // whole lines that are not written yet
 	wrote time.Time // when the file was last written to
@@ -38,6 +39,9 @@ const (
 	groupTime = 10 * time.Millisecond
 	groupSize = 1 << 18
 )
+
+// keptSize is how much memory is kept for the next record or group; a record may have far larger arrays.
+const keptSize = 1 << 22
 
 // ErrInUse says that another process is writing to an output folder.
 var ErrInUse = errors.New("another run is writing to this folder; wait until it ends, or write to another one")
@@ -69,7 +73,9 @@ func OpenLog(dir string, key Key) (*Log, error) {
 // Find returns the last record of a point that belongs to the run and was in the log when it was opened. It is read from the
 // file each time, so that a long sweep does not fill the memory.
 func (l *Log) Find(point string) (*Record, bool) {
-	r, err := l.seen.read(l.file, point, new(decoder), new(Record), nil)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r, err := l.seen.read(l.file, point, &l.found, new(Record), nil)
 	return r, err == nil && r != nil
 }
 
@@ -83,8 +89,10 @@ var encoders = sync.Pool{New: func() any { return new(encoder) }}
 func (l *Log) Append(r *Record) error {
 	r.Format, r.Tool, r.Study = RecordFormat, l.key.Tool, l.key.Study
 	e := encoders.Get().(*encoder)
-	defer encoders.Put(e)
 	line, err := e.encode(r)
+	if cap(line) <= keptSize {
+		defer encoders.Put(e)
+	}
 	if err != nil {
 		return err
 	}
@@ -122,6 +130,9 @@ func (l *Log) write() error {
 	}
 	l.size += int64(len(l.group))
 	l.group, l.wrote = l.group[:0], time.Now()
+	if cap(l.group) > keptSize {
+		l.group = nil
+	}
 	return nil
 }
 

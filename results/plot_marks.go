@@ -3,6 +3,7 @@ package results
 import (
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -59,23 +60,23 @@ func (k curve) Plot(c draw.Canvas, p *plot.Plot) {
 		total += len(piece)
 	}
 	every := (total + 29) / 30 // no more markers than can be told apart
-	var drawn cells
-	if total > fine {
-		drawn = make(cells)
-	}
-	for _, piece := range k.pieces {
-		points := make([]vg.Point, len(piece))
+	pieces := make([][]vg.Point, len(k.pieces))
+	for n, piece := range k.pieces {
+		pieces[n] = make([]vg.Point, len(piece))
 		for i, at := range piece {
-			points[i] = vg.Point{X: x(at.x), Y: y(at.y)}
+			pieces[n][i] = vg.Point{X: x(at.x), Y: y(at.y)}
 		}
-		if drawn != nil && !drawn.add(points) {
-			continue
-		}
+	}
+	if total > fine {
+		k.plotFine(c, pieces, every)
+		return
+	}
+	for _, points := range pieces {
 		if k.marker.Shape == nil {
 			points = widen(points)
 		}
 		if len(points) > 1 && k.line.Width > 0 {
-			c.StrokeLines(k.line, c.ClipLinesXY(thin(points))...)
+			c.StrokeLines(k.line, c.ClipLinesXY(points)...)
 		}
 		if k.marker.Shape == nil {
 			continue
@@ -124,13 +125,60 @@ func thin(points []vg.Point) []vg.Point {
 
 func column(x vg.Length) int { return int(math.Floor(float64(x / resolution))) }
 
-// cells are the places of a page, to its resolution, where a mark is.
+// plotFine draws the pieces of a fine curve, many in one path, without those that go where there is something already. A place alone
+// becomes a short line.
+func (k curve) plotFine(c draw.Canvas, pieces [][]vg.Point, every int) {
+	line := k.line
+	line.Width = max(line.Width, 0.5) // also where markers stand without a line
+	if line.Color == nil {
+		line.Color = k.marker.Color
+	}
+	c.SetLineStyle(line)
+	var path vg.Path
+	stroke := func() {
+		if len(path) > 0 {
+			c.Stroke(path)
+			path = nil
+		}
+	}
+	const most = 200 // of a path: PNG takes long for the crossings of a longer one
+	drawn := make(cells)
+	for _, points := range pieces {
+		if !drawn.add(points) {
+			continue
+		}
+		if len(points) == 1 {
+			points = []vg.Point{points[0].Sub(vg.Point{X: 1}), points[0].Add(vg.Point{X: 1})}
+		}
+		for _, line := range c.ClipLinesXY(thin(points)) {
+			path.Move(line[0])
+			for _, at := range line[1:] {
+				path.Line(at)
+				if len(path) >= most {
+					stroke()
+					path.Move(at)
+				}
+			}
+		}
+	}
+	stroke()
+	if k.marker.Shape == nil {
+		return
+	}
+	for i, at := range slices.Concat(pieces...) {
+		if i%every == 0 && c.Contains(at) {
+			c.DrawGlyphNoClip(k.marker, at)
+		}
+	}
+}
+
+// cells are the places of a page, to two units of the resolution, where a mark is.
 type cells map[[2]int]bool
 
 // add adds the places of a mark, and reports whether one is new.
 func (k cells) add(points []vg.Point) (some bool) {
 	for _, at := range points {
-		cell := [2]int{column(at.X), column(at.Y)}
+		cell := [2]int{column(at.X / 2), column(at.Y / 2)}
 		some = some || !k[cell]
 		k[cell] = true
 	}
@@ -190,7 +238,7 @@ func (k crosses) Plot(c draw.Canvas, p *plot.Plot) {
 	drawn := make(cells)
 	for _, at := range k {
 		px := x(at)
-		if len(k) > fine && !drawn.add([]vg.Point{{X: px}}) {
+		if len(k) > mostMarkers && !drawn.add([]vg.Point{{X: px}}) {
 			continue
 		}
 		if c.ContainsX(px) {

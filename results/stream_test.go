@@ -259,7 +259,7 @@ func TestMemoryOfALongRun(t *testing.T) {
 		out := t.TempDir()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if err := r.WriteTables(out); err == nil {
+		if err = r.WriteTables(out); err == nil {
 			err = r.Print(new(bytes.Buffer), 0)
 		}
 		runtime.ReadMemStats(&after)
