@@ -26,7 +26,7 @@ const maxSlope = 1 << 10
 func init() {
 	define(Pow, graph.Op{Name: "pow", Arity: 2, Infer: graph.ElementwiseInfer, Kinks: true, Safe: []float64{1, 1},
 		Domain: "x > 0; x < 0 for whole y; 0^y for y ≥ 0. In x smooth except at x = 0 for y that is not whole; in y smooth for x > 0 only",
-		Binary: math.Pow,
+		Binary: pow,
 		Check:  checkPow,
 		JVP: func(s *site, dx []value) value {
 			left, right := none, none
@@ -146,7 +146,7 @@ func powerSlope(x, y float64, k int) float64 {
 	if factor == 0 {
 		return 0
 	}
-	return float64(factor * math.Pow(x, y-float64(k)))
+	return float64(factor * pow(x, y-float64(k)))
 }
 
 // powSlopeInExponent is the derivative of c(y)·x^(y−k), c(y) = y(y−1)…(y−k+1), with respect to y, for
