@@ -39,29 +39,33 @@ func quotient(a, al, b, bl float64) (q, e float64) {
 // expRound is added to round to an integer, which then stands in the lowest bits.
 const expRound = 0x1.8p52
 
-const expLow, expHigh = -746, 710 // beyond them eˣ is 0 or infinite
+const (
+	expLow, expHigh = -746, 710 // beyond them eˣ is 0 or infinite
+	expNormal       = 708       // for |x| < expNormal, e^x is a normal number
+)
 
-// expRest is r + e with x + low = k·log 2 + r + e, |r| ≤ ½ log 2, and r²/2 + r³P(r), which is eʳ − 1 − r.
-func expRest(x, low float64) (k, r, e, s float64) {
+// expReduce is x + low = k·log 2 + r + e, |r| ≤ ½ log 2.
+func expReduce(x, low float64) (k, r, e float64) {
 	k = float64(x*expLog2e) + expRound - expRound
 	hi, lo := x-float64(k*expLn2High), low-float64(k*expLn2Low)
 	r = hi + lo
-	e = (hi - r) + lo
-	z := float64(r * r)
-	z2 := float64(z * z)
-	a := expP8 + float64(r*expP9)
-	b := float64(z*(expP6+float64(r*expP7))) + (expP4 + float64(r*expP5))
-	c := float64(z*(expP2+float64(r*expP3))) + (expP0 + float64(r*expP1))
-	p := float64(z2*(float64(z2*a)+b)) + c
-	rest := float64(0.5*math.FMA(r, r, -z)) + float64(float64(r*z)*p)
-	return k, r, e, float64(0.5*z) + rest
+	return k, r, (hi - r) + lo
 }
 
-// expParts is e^(x + low) = 2ᵏ(h + l) to about 60 bits, for x in the range of exp.
+// expTail is eʳ − 1 − r for |r| ≤ ½ log 2, with z = r².
+func expTail(r, z float64) float64 {
+	z2 := float64(z * z)
+	a := expP8 + float64(r*expP9)
+	a = float64(z2*a) + (float64(z*(expP6+float64(r*expP7))) + (expP4 + float64(r*expP5)))
+	a = float64(z2*a) + (float64(z*(expP2+float64(r*expP3))) + (expP0 + float64(r*expP1)))
+	return float64(0.5*z) + float64(float64(r*z)*a)
+}
+
+// expParts is e^(x + low) = 2ᵏ(h + l) to about 57 bits, for x in the range of exp.
 func expParts(x, low float64) (k, h, l float64) {
-	k, r, e, s := expRest(x, low)
+	k, r, e := expReduce(x, low)
 	one, f := fastSum(1, r)
-	h, l = fastSum(one, f+(s+float64(e*one)))
+	h, l = fastSum(one, f+(expTail(r, float64(r*r))+float64(e*one)))
 	return k, h, l
 }
 
@@ -78,80 +82,100 @@ func powerOfTwo(shifted float64) float64 {
 }
 
 func exp(x float64) float64 {
-	k, y, _ := expParts(min(max(x, expLow), expHigh), 0)
-	return scale(y, k)
+	if !(math.Abs(x) < expNormal) {
+		k, y, _ := expParts(min(max(x, expLow), expHigh), 0)
+		return scale(y, k)
+	}
+	k, r, e := expReduce(x, 0)
+	one, f := fastSum(1, r)
+	return float64((one + (f + (expTail(r, float64(r*r)) + float64(e*one)))) * powerOfTwo(k+expRound))
 }
 
-// expm1Parts is eˣ − 1 = 2ᵏ(h + l) to about 55 bits, for |x| < 100: 2ᵏ((1 − 2⁻ᵏ) + r + …).
-func expm1Parts(x float64) (k, h, l float64) {
-	k, r, e, s := expRest(x, 0)
-	c, d := twoSum(1, -powerOfTwo(expRound-k))
-	one, f := fastSum(c, r)
-	h, l = fastSum(one, f+(s+(d+float64(e*(1+r)))))
-	return k, h, l
+// expm1Parts is eˣ − 1 = (h + l)/p to about 55 bits, p = 2⁻ᵏ, for |x| ≤ 40: (1 − 2⁻ᵏ) + r + …. Beyond 36, where 1 − 2⁻ᵏ is
+// rounded, it is right to 53 bits.
+func expm1Parts(x float64) (k, p, h, l float64) {
+	k, r, e := expReduce(x, 0)
+	p = powerOfTwo(expRound - k)
+	one, f := fastSum(1-p, r)
+	h, l = fastSum(one, f+(expTail(r, float64(r*r))+float64(e*(1+r))))
+	return k, p, h, l
 }
 
 func expm1(x float64) float64 {
 	switch {
-	case x < -40:
-		return -1
-	case x > 60:
-		return exp(x)
-	case x == 0:
-		return x
+	case math.Abs(x) < 36:
+		if x == 0 {
+			return x
+		}
+		k, _, h, _ := expm1Parts(x)
+		return float64(h * powerOfTwo(k+expRound))
+	case x < 0:
+		return exp(x) - 1
+	case x < 60:
+		k, h, l := expParts(x, 0)
+		return float64((h + (l - powerOfTwo(expRound-k))) * powerOfTwo(k+expRound))
 	}
-	k, h, _ := expm1Parts(x)
-	return float64(h * powerOfTwo(k+expRound))
+	return exp(x)
 }
 
 // tanh is m/(m + 2) with m = e^(2|x|) − 1.
 func tanh(x float64) float64 {
 	z := min(math.Abs(x), 20)
-	k, h, l := expm1Parts(z + z)
-	d, f := twoSum(h, 2*powerOfTwo(expRound-k))
+	_, p, h, l := expm1Parts(z + z)
+	d, f := twoSum(h, p+p)
 	y, e := quotient(h, l, d, f+l)
 	return math.Copysign(y+e, x)
 }
 
 // sech2 is 4e/(1 + e)² with e = e^(−2|x|).
 func sech2(x float64) float64 {
-	z := -min(math.Abs(x), 374)
-	k, h, l := expParts(z+z, 0)
-	p := powerOfTwo(max(k, -1000) + expRound)
+	z := math.Abs(x)
+	k, h, l := expParts(-2*min(z, 374), 0)
+	if z > 50 {
+		return scale(h, k+2)
+	}
+	p := powerOfTwo(k + expRound)
 	d, f := fastSum(1, float64(h*p))
 	f += float64(l * p)
 	s, t := product(d, d)
 	y, e := quotient(h, l, s, t+float64(2*float64(d*f)))
-	return scale(y+e, k+2)
+	return float64(4 * float64((y+e)*p))
 }
 
 // logistic is 1/(1 + e) for x ≥ 0 and e/(1 + e) below, with e = e^(−|x|).
 func logistic(x float64) float64 {
-	k, h, l := expParts(-min(math.Abs(x), -expLow), 0)
-	p := powerOfTwo(max(k, -1000) + expRound)
+	if !(math.Abs(x) < expNormal) {
+		if x > 0 {
+			return 1
+		}
+		return exp(x)
+	}
+	k, h, l := expParts(-math.Abs(x), 0)
+	p := powerOfTwo(k + expRound)
 	d, f := fastSum(1, float64(h*p))
 	f += float64(l * p)
 	if x >= 0 {
-		k, h, l = 0, 1, 0
+		h, l, p = 1, 0, 1
 	}
 	y, e := quotient(h, l, d, f)
-	return scale(y+e, k)
+	return float64((y + e) * p)
 }
 
 // hyperbolic is e^|x|/4 = a + b and e^(−|x|)/4 = c + d, for |x| ≤ 710.5.
 func hyperbolic(x float64) (a, b, c, d float64) {
-	x = math.Abs(x)
-	k, h, l := expParts(x, 0)
+	k, h, l := expParts(math.Abs(x), 0)
 	p := powerOfTwo(k - 2 + expRound)
 	a, b = float64(h*p), float64(l*p)
-	if x < 40 {
-		k, h, l = expParts(-x, 0)
-		p = powerOfTwo(k - 2 + expRound)
-		c, d = float64(h*p), float64(l*p)
+	if k < 60 {
+		p = powerOfTwo(expRound - (k + 2))
+		inverse := 1 / h
+		c = inverse * p
+		d = float64(c * (math.FMA(-h, inverse, 1) - float64(l*inverse)))
 	}
 	return a, b, c, d
 }
 
+// sinh is x + x³P(x²) for |x| < 1.
 func sinh(x float64) float64 {
 	switch z := float64(x * x); {
 	case z < 1:
@@ -187,20 +211,25 @@ func gaussian(x float64) float64 {
 
 // hypot is √(x² + y²), the sum of squares in two parts and one step of Newton's iteration behind the root.
 func hypot(x, y float64) float64 {
-	a, b := max(math.Abs(x), math.Abs(y)), min(math.Abs(x), math.Abs(y))
-	unit := 1.0
+	a, b := math.Abs(x), math.Abs(y)
+	if a < b {
+		a, b = b, a
+	}
 	switch {
 	case !(b > 0 && a <= math.MaxFloat64):
 		return math.Hypot(x, y)
 	case a > 0x1p500:
-		unit = 0x1p600
+		return float64(root(a*0x1p-600, b*0x1p-600) * 0x1p600)
 	case a < 0x1p-450:
-		unit = 0x1p-600
+		return float64(root(a*0x1p600, b*0x1p600) * 0x1p-600)
 	}
-	a, b = a/unit, b/unit
+	return root(a, b)
+}
+
+func root(a, b float64) float64 {
 	p, e := product(a, a)
 	q, f := product(b, b)
 	s, g := fastSum(p, q)
 	h := math.Sqrt(s)
-	return float64((h + (math.FMA(-h, h, s)+(g+(e+f)))/(h+h)) * unit)
+	return h + (math.FMA(-h, h, s)+(g+(e+f)))/(h+h)
 }

@@ -48,37 +48,50 @@ func acos(x float64) float64 {
 	return 2 * (s + (e + (piHalf2 - l)))
 }
 
-// angle is atan(y/x) = h + l for 0 ≤ y ≤ x, both far from overflow and underflow. With c = i/16 near y/x it is
-// atan c + atan((y − c·x)/(x + c·y)).
-func angle(y, x float64) (h, l float64) {
-	i := int(float64(16*(y/x)) + 0.5)
-	c := float64(i) * 0.0625
-	p, e := product(c, x)
-	n := y - p // exact
-	d := math.FMA(c, y, x)
-	f := math.FMA(c, y, x-d)
-	t, g := quotient(n, -e, d, f)
+// atanRest is atan t − t for |t| ≤ 1/32.
+func atanRest(t float64) float64 {
 	z := float64(t * t)
 	z2 := float64(z * z)
-	q := float64(z2*(float64(z2*atanP4)+(atanP2+float64(z*atanP3)))) + (atanP0 + float64(z*atanP1))
-	h, l = fastSum(atanTable[i].high, t)
-	return fastSum(h, l+(atanTable[i].low+(g+float64(t*float64(z*q)))))
+	p := float64(z2*(float64(z2*atanP4)+(atanP2+float64(z*atanP3)))) + (atanP0 + float64(z*atanP1))
+	return float64(t * float64(z*p))
 }
 
+// centre is the interval of atanTable that a lies in, 1/32 ≤ a < 32.
+func centre(a float64) int { return int(math.Float64bits(a)>>49) - (1023-5)<<3 }
+
+// angle is atan(y/x) = h + l for 0 < y ≤ x, both far from overflow and underflow. With c near the ratio y/x it is
+// atan c + atan((y − c·x)/(x + c·y)).
+func angle(y, x, ratio float64) (h, l float64) {
+	if ratio < 0x1p-5 {
+		return fastSum(ratio, math.FMA(-ratio, x, y)/x+atanRest(ratio))
+	}
+	c := &atanTable[centre(ratio)]
+	p, e := product(c.centre, x)
+	d := math.FMA(c.centre, y, x)
+	t, g := quotient(y-p, -e, d, math.FMA(c.centre, y, x-d)) // both differences are exact
+	h, l = fastSum(c.high, t)
+	return h, l + (c.low + (g + atanRest(t)))
+}
+
+// atan is atan c + atan((x − c)/(1 + c·x)) with c near x > 0, and π/2 − atan(1/x) for large x.
 func atan(x float64) float64 {
 	a := math.Abs(x)
-	switch {
-	case a < 0x1p-28:
-		return x
-	case a <= 1:
-		h, _ := angle(a, 1)
-		return math.Copysign(h, x)
-	case a < 0x1p60:
-		h, l := angle(1, a)
-		s, e := fastSum(piHalf1, -h)
-		return math.Copysign(s+(e+(piHalf2-l)), x)
+	if a < 0x1p-5 {
+		return math.Copysign(a+atanRest(a), x)
 	}
-	return math.Copysign(piHalf1, x) + (x - x) // NaN, not of infinite x
+	if a < 0x1p5 {
+		c := &atanTable[centre(a)]
+		d := math.FMA(c.centre, a, 1)
+		t, g := quotient(a-c.centre, 0, d, math.FMA(c.centre, a, 1-d))
+		h, l := fastSum(c.high, t)
+		return math.Copysign(h+(l+(c.low+(g+atanRest(t)))), x)
+	}
+	if a < 0x1p60 {
+		t, g := quotient(-1, 0, a, 0)
+		h, l := fastSum(piHalf1, t)
+		return math.Copysign(h+(l+(piHalf2+(g+atanRest(t)))), x)
+	}
+	return math.Atan(x)
 }
 
 // turned adds an angle to a larger one.
@@ -89,7 +102,10 @@ func turned(a, b, h, l float64) (float64, float64) {
 
 func atan2(y, x float64) float64 {
 	a, b := math.Abs(y), math.Abs(x)
-	small, large := min(a, b), max(a, b)
+	small, large := a, b
+	if a > b {
+		small, large = b, a
+	}
 	if !(small > 0 && large <= math.MaxFloat64) {
 		return math.Atan2(y, x)
 	}
@@ -99,7 +115,7 @@ func atan2(y, x float64) float64 {
 			unit := powerOfTwo(expRound - float64(math.Float64bits(large)>>52) + 1023)
 			small, large = small*unit, large*unit
 		}
-		h, l = angle(small, large)
+		h, l = angle(small, large, h)
 	}
 	switch {
 	case a > b && x > 0:

@@ -88,46 +88,48 @@ func manyQuarters(x float64) (n uint64, r, e float64) {
 	return n, r, e
 }
 
-// sinParts is sin(r + e) = h + l for |r| ≤ π/4; h has the sign of r.
-func sinParts(r, e float64) (h, l float64) {
-	z := float64(r * r)
+// sinRest is (sin r − r)/r and cosRest is cos r − 1 + r²/2 for |r| ≤ π/4, with z = r².
+func sinRest(z float64) float64 {
 	z2 := float64(z * z)
 	p := float64(z2*(float64(z2*(sinP4+float64(z*sinP5)))+(sinP2+float64(z*sinP3)))) + (sinP0 + float64(z*sinP1))
-	return fastSum(r, float64(r*float64(z*p))+float64(e*(1-float64(0.5*z))))
+	return float64(z * p)
 }
 
-// cosParts is cos(r + e) = h + l for |r| ≤ π/4.
-func cosParts(r, e float64) (h, l float64) {
-	z := float64(r * r)
+func cosRest(z float64) float64 {
 	z2 := float64(z * z)
 	p := float64(z2*(float64(z2*(cosP4+float64(z*cosP5)))+(cosP2+float64(z*cosP3)))) + (cosP0 + float64(z*cosP1))
-	half := float64(0.5 * z)
-	one, f := fastSum(1, -half)
-	return fastSum(one, f+(float64(z2*p)-(float64(0.5*math.FMA(r, r, -z))+float64(r*e))))
+	return float64(z2 * p)
 }
 
-func sin(x float64) float64 {
-	n, r, e := quarters(x)
+// sinParts is sin(r + e) = h + l for |r| ≤ π/4, with z = r².
+func sinParts(r, e, z float64) (h, l float64) {
+	return fastSum(r, float64(r*sinRest(z))+float64(e*(1-float64(0.5*z))))
+}
+
+// cosParts is cos(r + e) = h + l, with z + g = r².
+func cosParts(r, e, z, g float64) (h, l float64) {
+	half := float64(0.5 * z)
+	one, f := fastSum(1, -half)
+	return fastSum(one, f+(cosRest(z)-(float64(0.5*g)+float64(r*e))))
+}
+
+// circular is the sine of n·π/2 + r + e.
+func circular(n uint64, r, e float64) float64 {
 	var y float64
-	if n&1 == 0 {
-		y, _ = sinParts(r, e)
+	if z := float64(r * r); n&1 == 0 {
+		y, _ = sinParts(r, e, z)
 		y = math.Copysign(y, r) // −0
 	} else {
-		y, _ = cosParts(r, e)
+		y, _ = cosParts(r, e, z, 0)
 	}
 	return flip(y, n)
 }
+
+func sin(x float64) float64 { return circular(quarters(x)) }
 
 func cos(x float64) float64 {
 	n, r, e := quarters(x)
-	n++
-	var y float64
-	if n&1 == 0 {
-		y, _ = sinParts(r, e)
-	} else {
-		y, _ = cosParts(r, e)
-	}
-	return flip(y, n)
+	return circular(n+1, r, e)
 }
 
 // flip changes the sign of y if the second lowest bit of n is set.
@@ -137,8 +139,9 @@ func flip(y float64, n uint64) float64 {
 
 func tan(x float64) float64 {
 	n, r, e := quarters(x)
-	s, t := sinParts(r, e)
-	c, d := cosParts(r, e)
+	z, g := product(r, r)
+	s, t := sinParts(r, e, z)
+	c, d := cosParts(r, e, z, g)
 	if n&1 == 1 {
 		s, t, c, d = -c, -d, s, t
 	}

@@ -100,11 +100,13 @@ for i in range(128):
     print(f"\t{{{literal(inverse)}, {literal(high)}, {literal(low)}}},")
 print("}\n")
 
-print("// atanTable holds atan(i/16) in two parts.")
-print("var atanTable = [17]struct{ high, low float64 }{")
-for i in range(17):
-    high, low = parts(m.atan(mpf(i) / 16), 2)
-    print(f"\t{{{literal(high)}, {literal(low)}}},")
+print("// atanTable holds, for the 80 intervals of [1/32, 32) that share exponent and the first 3 bits of the mantissa, the")
+print("// centre and its arctangent in two parts.")
+print("var atanTable = [80]struct{ centre, high, low float64 }{")
+for i in range(80):
+    centre = (1 + (mpf(i % 8) + mpf(1) / 2) / 8) * mpf(2) ** (i // 8 - 5)
+    high, low = parts(m.atan(centre), 2)
+    print(f"\t{{{literal(centre)}, {literal(high)}, {literal(low)}}},")
 print("}\n")
 
 print("// twoOverPiBits holds the bits of 2/π after the point, 64 in each word.")
