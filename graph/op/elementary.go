@@ -78,7 +78,7 @@ func init() {
 		return mul(s, s.Y, call(s, Logistic, neg(s, s.X[0])))
 	}))
 	everywhere(Softplus, "softplus", true, softplus, scaled(func(s *site) value { return call(s, Logistic, s.X[0]) }))
-	everywhere(Erf, "erf", true, math.Erf, scaled(func(s *site) value {
+	everywhere(Erf, "erf", true, erf, scaled(func(s *site) value {
 		return mul(s, full(s, 2/math.Sqrt(math.Pi)), call(s, Gaussian, s.X[0]))
 	}))
 	everywhere(Gaussian, "gaussian", true, gaussian, scaled(func(s *site) value {

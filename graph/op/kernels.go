@@ -29,6 +29,12 @@ func product(a, b float64) (p, e float64) {
 	return p, math.FMA(a, b, -p)
 }
 
+// multiplyParts is (a + al)(b + bl) = h + l, l being right to first order.
+func multiplyParts(a, al, b, bl float64) (h, l float64) {
+	h, l = product(a, b)
+	return h, l + (float64(a*bl) + float64(al*b))
+}
+
 // quotient is (a + al)/(b + bl) as a number and the rest that its rounding left.
 func quotient(a, al, b, bl float64) (q, e float64) {
 	inverse := 1 / b
@@ -207,6 +213,32 @@ func gaussian(x float64) float64 {
 	}
 	k, y, _ := expParts(-square, -e)
 	return scale(y, k)
+}
+
+// erf is a polynomial in x² for |x| < ½, and elsewhere its value at the centre of an interval and a polynomial in the distance.
+func erf(x float64) float64 {
+	a := math.Abs(x)
+	if a < 0.5 {
+		z := float64(a * a)
+		z2 := float64(z * z)
+		p := float64(z2*(float64(z2*(erfP7+float64(z*erfP8)))+(erfP5+float64(z*erfP6)))) + (erfP3 + float64(z*erfP4))
+		p = float64(z2*p) + (erfP1 + float64(z*erfP2))
+		h, l := product(a, erfSlope)
+		return math.Copysign(h+(l+float64(a*(erfP0+float64(z*p)))), x)
+	}
+	if !(a < 6) {
+		return math.Erf(x)
+	}
+	i := int(8*a) - 4
+	c := &erfTable[i]
+	t := a - (0.5625 + float64(0.125*float64(i)))
+	t2 := float64(t * t)
+	p := c[10]
+	p = float64(t2*p) + (c[8] + float64(t*c[9]))
+	p = float64(t2*p) + (c[6] + float64(t*c[7]))
+	p = float64(t2*p) + (c[4] + float64(t*c[5]))
+	p = float64(t2*p) + (c[2] + float64(t*c[3]))
+	return math.Copysign(c[0]+(c[1]+float64(t*p)), x)
 }
 
 // hypot is √(x² + y²), the sum of squares in two parts and one step of Newton's iteration behind the root.

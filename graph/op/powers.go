@@ -162,19 +162,39 @@ func powSlopeInExponent(s *site, k int) value {
 	return add(s, mul(s, s.Y, call(s, Log, x)), mul(s, slope, power))
 }
 
-// PowInteger is xⁿ by repeated squaring, |n| ≤ MaxPower; x^−n is 1/xⁿ.
+// maxFactors bounds the exponents for which PowInteger multiplies.
+const maxFactors = 64
+
+// PowInteger is xⁿ, |n| ≤ MaxPower. For a small exponent it squares repeatedly and carries what each product rounds off; where that is
+// out of its range, and for large exponents, it is pow.
 func PowInteger(x float64, n int) float64 {
-	if n < 0 {
-		return 1 / PowInteger(x, -n)
+	switch n {
+	case 0:
+		return 1
+	case 1:
+		return x
+	case 2:
+		return float64(x * x)
+	case -1:
+		return 1 / x
 	}
-	y := 1.0
-	for ; n > 0; n >>= 1 {
-		if n&1 == 1 {
-			y = float64(y * x)
+	if -maxFactors <= n && n <= maxFactors {
+		h, l, s, t := 1.0, 0.0, x, 0.0
+		for m := max(n, -n); ; m >>= 1 {
+			if m&1 == 1 {
+				h, l = multiplyParts(h, l, s, t)
+			}
+			if m == 1 {
+				break
+			}
+			s, t = multiplyParts(s, t, s, t)
 		}
-		if n > 1 {
-			x = float64(x * x)
+		if a := math.Abs(h); 0x1p-900 < a && a < 0x1p900 {
+			if n < 0 {
+				h, l = quotient(1, 0, h, l)
+			}
+			return h + l
 		}
 	}
-	return y
+	return pow(x, float64(n))
 }

@@ -26,10 +26,10 @@ func init() {
 			y[k] = sum / (2 * y[0])
 		}
 	})
-	pair(Sin, cos, 1, -1)                        // s′ = c·x′, c′ = −s·x′
-	pair(Cos, sin, -1, 1)                        // c′ = −s·x′, s′ = c·x′
-	pair(Sinh, cosh, 1, 1)                       // s′ = c·x′, c′ = s·x′
-	pair(Cosh, sinh, 1, 1)                       // c′ = s·x′, s′ = c·x′
+	pair(Sin, cos, 1, -1)                             // s′ = c·x′, c′ = −s·x′
+	pair(Cos, sin, -1, 1)                             // c′ = −s·x′, s′ = c·x′
+	pair(Sinh, cosh, 1, 1)                            // s′ = c·x′, c′ = s·x′
+	pair(Cosh, sinh, 1, 1)                            // c′ = s·x′, s′ = c·x′
 	series(Sech2, func(y []float64, x ...[]float64) { // q′ = −2·t·q·x′, t′ = q·x′
 		t := make([]float64, len(y))
 		t[0] = tanh(x[0][0])

@@ -86,6 +86,12 @@ group("(atan r − r)/r³ in r², for |r| ≤ 1/32")
 name("atanP", polynomial(series(lambda j: mpf(-1) ** (j + 1) / (2 * j + 3)), 0, mpf(2) ** -10, 5))
 group("(sinh r − r)/r³ in r², for |r| ≤ 1")
 name("sinhP", polynomial(series(lambda j: 1 / m.factorial(2 * j + 3)), 0, 1, 7))
+group("2/√π = erfSlope + erfP0; (erf x − 2/√π·x)/x³ in x² from erfP1 on, for |x| ≤ ½")
+slope, low = parts(2 / m.sqrt(m.pi), 2)
+print(f"\terfSlope = {literal(slope)}\n\terfP0 = {literal(low)}")
+erf = polynomial(series(lambda j: 2 / m.sqrt(m.pi) * mpf(-1) ** (j + 1) / m.factorial(j + 1) / (2 * j + 3)), 0, mpf(1) / 4, 8)
+for j, x in enumerate(erf):
+    print(f"\terfP{j+1} = {literal(x)}")
 print(")\n")
 
 print("// logTable holds, for the 128 intervals of z in [181/256, 362/256) that share exponent and the first 7 bits of")
@@ -107,6 +113,20 @@ for i in range(80):
     centre = (1 + (mpf(i % 8) + mpf(1) / 2) / 8) * mpf(2) ** (i // 8 - 5)
     high, low = parts(m.atan(centre), 2)
     print(f"\t{{{literal(centre)}, {literal(high)}, {literal(low)}}},")
+print("}\n")
+
+print("// erfTable holds, for the 44 intervals of length 1/8 in [½, 6) and x = centre + t, erf at the centre in two parts and the")
+print("// coefficients of (erf x − erf(centre))/t.")
+print("var erfTable = [44][11]float64{")
+for i in range(44):
+    c = mpf(1) / 2 + (i + mpf(1) / 2) / 8
+    high, low = parts(m.erf(c), 2)
+    hermite = [mpf(1), -2 * c]  # the n-th derivative of e^(−x²) is hermite[n]·e^(−x²)
+    while len(hermite) < 40:
+        hermite.append(-2 * c * hermite[-1] - 2 * (len(hermite) - 1) * hermite[-2])
+    taylor = series(lambda n: 2 / m.sqrt(m.pi) * m.exp(-c * c) * hermite[n] / m.factorial(n + 1), 40)
+    row = [high, low] + polynomial(taylor, -mpf(1) / 16, mpf(1) / 16, 9)
+    print("\t{" + ", ".join(literal(x) for x in row) + "},")
 print("}\n")
 
 print("// twoOverPiBits holds the bits of 2/π after the point, 64 in each word.")
