@@ -2,98 +2,236 @@
 
 #include "textflag.h"
 
-DATA elementary_expLow<>(SB)/8, $0xc087500000000000
-GLOBL elementary_expLow<>(SB), RODATA|NOPTR, $8
-DATA elementary_expHigh<>(SB)/8, $0x4086300000000000
-GLOBL elementary_expHigh<>(SB), RODATA|NOPTR, $8
-DATA elementary_expLog2e<>(SB)/8, $0x3ff71547652b82fe
-GLOBL elementary_expLog2e<>(SB), RODATA|NOPTR, $8
-DATA elementary_expRound<>(SB)/8, $0x4338000000000000
-GLOBL elementary_expRound<>(SB), RODATA|NOPTR, $8
-DATA elementary_expLn2High<>(SB)/8, $0x3fe62e42ff000000
-GLOBL elementary_expLn2High<>(SB), RODATA|NOPTR, $8
-DATA elementary_expLn2Low<>(SB)/8, $0xbdc718432a1b0e26
-GLOBL elementary_expLn2Low<>(SB), RODATA|NOPTR, $8
-DATA elementary_zero<>(SB)/8, $0x0000000000000000
-GLOBL elementary_zero<>(SB), RODATA|NOPTR, $8
-DATA elementary_one<>(SB)/8, $0x3ff0000000000000
-GLOBL elementary_one<>(SB), RODATA|NOPTR, $8
-DATA elementary_expP9<>(SB)/8, $0x3e21f769f9257696
-GLOBL elementary_expP9<>(SB), RODATA|NOPTR, $8
-DATA elementary_expP8<>(SB)/8, $0x3e5af3f065694bc4
-GLOBL elementary_expP8<>(SB), RODATA|NOPTR, $8
-DATA elementary_expP7<>(SB)/8, $0x3e927e4d944eecc7
-GLOBL elementary_expP7<>(SB), RODATA|NOPTR, $8
-DATA elementary_expP6<>(SB)/8, $0x3ec71de0a3cd81a0
-GLOBL elementary_expP6<>(SB), RODATA|NOPTR, $8
-DATA elementary_expP5<>(SB)/8, $0x3efa01a01a7b5276
-GLOBL elementary_expP5<>(SB), RODATA|NOPTR, $8
-DATA elementary_expP4<>(SB)/8, $0x3f2a01a01a902369
-GLOBL elementary_expP4<>(SB), RODATA|NOPTR, $8
-DATA elementary_expP3<>(SB)/8, $0x3f56c16c16c1609e
-GLOBL elementary_expP3<>(SB), RODATA|NOPTR, $8
-DATA elementary_expP2<>(SB)/8, $0x3f8111111111070b
-GLOBL elementary_expP2<>(SB), RODATA|NOPTR, $8
-DATA elementary_expP1<>(SB)/8, $0x3fa5555555555556
-GLOBL elementary_expP1<>(SB), RODATA|NOPTR, $8
-DATA elementary_expP0<>(SB)/8, $0x3fc5555555555556
-GLOBL elementary_expP0<>(SB), RODATA|NOPTR, $8
-DATA elementary_half<>(SB)/8, $0x3fe0000000000000
-GLOBL elementary_half<>(SB), RODATA|NOPTR, $8
-DATA elementary_bias<>(SB)/8, $0x00000000000003ff
-GLOBL elementary_bias<>(SB), RODATA|NOPTR, $8
-DATA elementary_absMask<>(SB)/8, $0x7fffffffffffffff
-GLOBL elementary_absMask<>(SB), RODATA|NOPTR, $8
-DATA elementary_tanhHigh<>(SB)/8, $0x4034000000000000
-GLOBL elementary_tanhHigh<>(SB), RODATA|NOPTR, $8
-DATA elementary_signMask<>(SB)/8, $0x8000000000000000
-GLOBL elementary_signMask<>(SB), RODATA|NOPTR, $8
-DATA elementary_sech2High<>(SB)/8, $0x4077600000000000
-GLOBL elementary_sech2High<>(SB), RODATA|NOPTR, $8
-DATA elementary_minusTwo<>(SB)/8, $0xc000000000000000
-GLOBL elementary_minusTwo<>(SB), RODATA|NOPTR, $8
-DATA elementary_lowestPower<>(SB)/8, $0xc08f400000000000
-GLOBL elementary_lowestPower<>(SB), RODATA|NOPTR, $8
-DATA elementary_two<>(SB)/8, $0x4000000000000000
-GLOBL elementary_two<>(SB), RODATA|NOPTR, $8
-DATA elementary_expLowest<>(SB)/8, $0x4087500000000000
-GLOBL elementary_expLowest<>(SB), RODATA|NOPTR, $8
-DATA elementary_trigLimit<>(SB)/8, $0x41d0000000000000
-GLOBL elementary_trigLimit<>(SB), RODATA|NOPTR, $8
-DATA elementary_twoOverPi<>(SB)/8, $0x3fe45f306dc9c883
-GLOBL elementary_twoOverPi<>(SB), RODATA|NOPTR, $8
-DATA elementary_piHalf1<>(SB)/8, $0x3ff921fb54442d18
-GLOBL elementary_piHalf1<>(SB), RODATA|NOPTR, $8
-DATA elementary_piHalf2<>(SB)/8, $0x3c91a62633145c07
-GLOBL elementary_piHalf2<>(SB), RODATA|NOPTR, $8
-DATA elementary_piHalf3<>(SB)/8, $0xb91f1976b7ed8fbc
-GLOBL elementary_piHalf3<>(SB), RODATA|NOPTR, $8
-DATA elementary_sinP5<>(SB)/8, $0x3de5e0fd8c80410a
-GLOBL elementary_sinP5<>(SB), RODATA|NOPTR, $8
-DATA elementary_sinP4<>(SB)/8, $0xbe5ae601c5b2569e
-GLOBL elementary_sinP4<>(SB), RODATA|NOPTR, $8
-DATA elementary_sinP3<>(SB)/8, $0x3ec71de37ad7936e
-GLOBL elementary_sinP3<>(SB), RODATA|NOPTR, $8
-DATA elementary_sinP2<>(SB)/8, $0xbf2a01a019e9e136
-GLOBL elementary_sinP2<>(SB), RODATA|NOPTR, $8
-DATA elementary_sinP1<>(SB)/8, $0x3f81111111110c78
-GLOBL elementary_sinP1<>(SB), RODATA|NOPTR, $8
-DATA elementary_sinP0<>(SB)/8, $0xbfc5555555555555
-GLOBL elementary_sinP0<>(SB), RODATA|NOPTR, $8
-DATA elementary_cosP5<>(SB)/8, $0xbda90724ab39a072
-GLOBL elementary_cosP5<>(SB), RODATA|NOPTR, $8
-DATA elementary_cosP4<>(SB)/8, $0x3e21eeb563887c93
-GLOBL elementary_cosP4<>(SB), RODATA|NOPTR, $8
-DATA elementary_cosP3<>(SB)/8, $0xbe927e4fa017b029
-GLOBL elementary_cosP3<>(SB), RODATA|NOPTR, $8
-DATA elementary_cosP2<>(SB)/8, $0x3efa01a019f37472
-GLOBL elementary_cosP2<>(SB), RODATA|NOPTR, $8
-DATA elementary_cosP1<>(SB)/8, $0xbf56c16c16c168c7
-GLOBL elementary_cosP1<>(SB), RODATA|NOPTR, $8
-DATA elementary_cosP0<>(SB)/8, $0x3fa5555555555555
-GLOBL elementary_cosP0<>(SB), RODATA|NOPTR, $8
-DATA elementary_lowestBit<>(SB)/8, $0x0000000000000001
-GLOBL elementary_lowestBit<>(SB), RODATA|NOPTR, $8
+DATA elementary_expLow<>+0(SB)/8, $0xc087500000000000
+DATA elementary_expLow<>+8(SB)/8, $0xc087500000000000
+DATA elementary_expLow<>+16(SB)/8, $0xc087500000000000
+DATA elementary_expLow<>+24(SB)/8, $0xc087500000000000
+GLOBL elementary_expLow<>(SB), RODATA|NOPTR, $32
+DATA elementary_expHigh<>+0(SB)/8, $0x4086300000000000
+DATA elementary_expHigh<>+8(SB)/8, $0x4086300000000000
+DATA elementary_expHigh<>+16(SB)/8, $0x4086300000000000
+DATA elementary_expHigh<>+24(SB)/8, $0x4086300000000000
+GLOBL elementary_expHigh<>(SB), RODATA|NOPTR, $32
+DATA elementary_expLog2e<>+0(SB)/8, $0x3ff71547652b82fe
+DATA elementary_expLog2e<>+8(SB)/8, $0x3ff71547652b82fe
+DATA elementary_expLog2e<>+16(SB)/8, $0x3ff71547652b82fe
+DATA elementary_expLog2e<>+24(SB)/8, $0x3ff71547652b82fe
+GLOBL elementary_expLog2e<>(SB), RODATA|NOPTR, $32
+DATA elementary_expRound<>+0(SB)/8, $0x4338000000000000
+DATA elementary_expRound<>+8(SB)/8, $0x4338000000000000
+DATA elementary_expRound<>+16(SB)/8, $0x4338000000000000
+DATA elementary_expRound<>+24(SB)/8, $0x4338000000000000
+GLOBL elementary_expRound<>(SB), RODATA|NOPTR, $32
+DATA elementary_expLn2High<>+0(SB)/8, $0x3fe62e42ff000000
+DATA elementary_expLn2High<>+8(SB)/8, $0x3fe62e42ff000000
+DATA elementary_expLn2High<>+16(SB)/8, $0x3fe62e42ff000000
+DATA elementary_expLn2High<>+24(SB)/8, $0x3fe62e42ff000000
+GLOBL elementary_expLn2High<>(SB), RODATA|NOPTR, $32
+DATA elementary_expLn2Low<>+0(SB)/8, $0xbdc718432a1b0e26
+DATA elementary_expLn2Low<>+8(SB)/8, $0xbdc718432a1b0e26
+DATA elementary_expLn2Low<>+16(SB)/8, $0xbdc718432a1b0e26
+DATA elementary_expLn2Low<>+24(SB)/8, $0xbdc718432a1b0e26
+GLOBL elementary_expLn2Low<>(SB), RODATA|NOPTR, $32
+DATA elementary_zero<>+0(SB)/8, $0x0000000000000000
+DATA elementary_zero<>+8(SB)/8, $0x0000000000000000
+DATA elementary_zero<>+16(SB)/8, $0x0000000000000000
+DATA elementary_zero<>+24(SB)/8, $0x0000000000000000
+GLOBL elementary_zero<>(SB), RODATA|NOPTR, $32
+DATA elementary_one<>+0(SB)/8, $0x3ff0000000000000
+DATA elementary_one<>+8(SB)/8, $0x3ff0000000000000
+DATA elementary_one<>+16(SB)/8, $0x3ff0000000000000
+DATA elementary_one<>+24(SB)/8, $0x3ff0000000000000
+GLOBL elementary_one<>(SB), RODATA|NOPTR, $32
+DATA elementary_expP9<>+0(SB)/8, $0x3e21f769f9257696
+DATA elementary_expP9<>+8(SB)/8, $0x3e21f769f9257696
+DATA elementary_expP9<>+16(SB)/8, $0x3e21f769f9257696
+DATA elementary_expP9<>+24(SB)/8, $0x3e21f769f9257696
+GLOBL elementary_expP9<>(SB), RODATA|NOPTR, $32
+DATA elementary_expP8<>+0(SB)/8, $0x3e5af3f065694bc4
+DATA elementary_expP8<>+8(SB)/8, $0x3e5af3f065694bc4
+DATA elementary_expP8<>+16(SB)/8, $0x3e5af3f065694bc4
+DATA elementary_expP8<>+24(SB)/8, $0x3e5af3f065694bc4
+GLOBL elementary_expP8<>(SB), RODATA|NOPTR, $32
+DATA elementary_expP7<>+0(SB)/8, $0x3e927e4d944eecc7
+DATA elementary_expP7<>+8(SB)/8, $0x3e927e4d944eecc7
+DATA elementary_expP7<>+16(SB)/8, $0x3e927e4d944eecc7
+DATA elementary_expP7<>+24(SB)/8, $0x3e927e4d944eecc7
+GLOBL elementary_expP7<>(SB), RODATA|NOPTR, $32
+DATA elementary_expP6<>+0(SB)/8, $0x3ec71de0a3cd81a0
+DATA elementary_expP6<>+8(SB)/8, $0x3ec71de0a3cd81a0
+DATA elementary_expP6<>+16(SB)/8, $0x3ec71de0a3cd81a0
+DATA elementary_expP6<>+24(SB)/8, $0x3ec71de0a3cd81a0
+GLOBL elementary_expP6<>(SB), RODATA|NOPTR, $32
+DATA elementary_expP5<>+0(SB)/8, $0x3efa01a01a7b5276
+DATA elementary_expP5<>+8(SB)/8, $0x3efa01a01a7b5276
+DATA elementary_expP5<>+16(SB)/8, $0x3efa01a01a7b5276
+DATA elementary_expP5<>+24(SB)/8, $0x3efa01a01a7b5276
+GLOBL elementary_expP5<>(SB), RODATA|NOPTR, $32
+DATA elementary_expP4<>+0(SB)/8, $0x3f2a01a01a902369
+DATA elementary_expP4<>+8(SB)/8, $0x3f2a01a01a902369
+DATA elementary_expP4<>+16(SB)/8, $0x3f2a01a01a902369
+DATA elementary_expP4<>+24(SB)/8, $0x3f2a01a01a902369
+GLOBL elementary_expP4<>(SB), RODATA|NOPTR, $32
+DATA elementary_expP3<>+0(SB)/8, $0x3f56c16c16c1609e
+DATA elementary_expP3<>+8(SB)/8, $0x3f56c16c16c1609e
+DATA elementary_expP3<>+16(SB)/8, $0x3f56c16c16c1609e
+DATA elementary_expP3<>+24(SB)/8, $0x3f56c16c16c1609e
+GLOBL elementary_expP3<>(SB), RODATA|NOPTR, $32
+DATA elementary_expP2<>+0(SB)/8, $0x3f8111111111070b
+DATA elementary_expP2<>+8(SB)/8, $0x3f8111111111070b
+DATA elementary_expP2<>+16(SB)/8, $0x3f8111111111070b
+DATA elementary_expP2<>+24(SB)/8, $0x3f8111111111070b
+GLOBL elementary_expP2<>(SB), RODATA|NOPTR, $32
+DATA elementary_expP1<>+0(SB)/8, $0x3fa5555555555556
+DATA elementary_expP1<>+8(SB)/8, $0x3fa5555555555556
+DATA elementary_expP1<>+16(SB)/8, $0x3fa5555555555556
+DATA elementary_expP1<>+24(SB)/8, $0x3fa5555555555556
+GLOBL elementary_expP1<>(SB), RODATA|NOPTR, $32
+DATA elementary_expP0<>+0(SB)/8, $0x3fc5555555555556
+DATA elementary_expP0<>+8(SB)/8, $0x3fc5555555555556
+DATA elementary_expP0<>+16(SB)/8, $0x3fc5555555555556
+DATA elementary_expP0<>+24(SB)/8, $0x3fc5555555555556
+GLOBL elementary_expP0<>(SB), RODATA|NOPTR, $32
+DATA elementary_half<>+0(SB)/8, $0x3fe0000000000000
+DATA elementary_half<>+8(SB)/8, $0x3fe0000000000000
+DATA elementary_half<>+16(SB)/8, $0x3fe0000000000000
+DATA elementary_half<>+24(SB)/8, $0x3fe0000000000000
+GLOBL elementary_half<>(SB), RODATA|NOPTR, $32
+DATA elementary_bias<>+0(SB)/8, $0x00000000000003ff
+DATA elementary_bias<>+8(SB)/8, $0x00000000000003ff
+DATA elementary_bias<>+16(SB)/8, $0x00000000000003ff
+DATA elementary_bias<>+24(SB)/8, $0x00000000000003ff
+GLOBL elementary_bias<>(SB), RODATA|NOPTR, $32
+DATA elementary_absMask<>+0(SB)/8, $0x7fffffffffffffff
+DATA elementary_absMask<>+8(SB)/8, $0x7fffffffffffffff
+DATA elementary_absMask<>+16(SB)/8, $0x7fffffffffffffff
+DATA elementary_absMask<>+24(SB)/8, $0x7fffffffffffffff
+GLOBL elementary_absMask<>(SB), RODATA|NOPTR, $32
+DATA elementary_tanhHigh<>+0(SB)/8, $0x4034000000000000
+DATA elementary_tanhHigh<>+8(SB)/8, $0x4034000000000000
+DATA elementary_tanhHigh<>+16(SB)/8, $0x4034000000000000
+DATA elementary_tanhHigh<>+24(SB)/8, $0x4034000000000000
+GLOBL elementary_tanhHigh<>(SB), RODATA|NOPTR, $32
+DATA elementary_signMask<>+0(SB)/8, $0x8000000000000000
+DATA elementary_signMask<>+8(SB)/8, $0x8000000000000000
+DATA elementary_signMask<>+16(SB)/8, $0x8000000000000000
+DATA elementary_signMask<>+24(SB)/8, $0x8000000000000000
+GLOBL elementary_signMask<>(SB), RODATA|NOPTR, $32
+DATA elementary_sech2High<>+0(SB)/8, $0x4077600000000000
+DATA elementary_sech2High<>+8(SB)/8, $0x4077600000000000
+DATA elementary_sech2High<>+16(SB)/8, $0x4077600000000000
+DATA elementary_sech2High<>+24(SB)/8, $0x4077600000000000
+GLOBL elementary_sech2High<>(SB), RODATA|NOPTR, $32
+DATA elementary_minusTwo<>+0(SB)/8, $0xc000000000000000
+DATA elementary_minusTwo<>+8(SB)/8, $0xc000000000000000
+DATA elementary_minusTwo<>+16(SB)/8, $0xc000000000000000
+DATA elementary_minusTwo<>+24(SB)/8, $0xc000000000000000
+GLOBL elementary_minusTwo<>(SB), RODATA|NOPTR, $32
+DATA elementary_lowestPower<>+0(SB)/8, $0xc08f400000000000
+DATA elementary_lowestPower<>+8(SB)/8, $0xc08f400000000000
+DATA elementary_lowestPower<>+16(SB)/8, $0xc08f400000000000
+DATA elementary_lowestPower<>+24(SB)/8, $0xc08f400000000000
+GLOBL elementary_lowestPower<>(SB), RODATA|NOPTR, $32
+DATA elementary_two<>+0(SB)/8, $0x4000000000000000
+DATA elementary_two<>+8(SB)/8, $0x4000000000000000
+DATA elementary_two<>+16(SB)/8, $0x4000000000000000
+DATA elementary_two<>+24(SB)/8, $0x4000000000000000
+GLOBL elementary_two<>(SB), RODATA|NOPTR, $32
+DATA elementary_expLowest<>+0(SB)/8, $0x4087500000000000
+DATA elementary_expLowest<>+8(SB)/8, $0x4087500000000000
+DATA elementary_expLowest<>+16(SB)/8, $0x4087500000000000
+DATA elementary_expLowest<>+24(SB)/8, $0x4087500000000000
+GLOBL elementary_expLowest<>(SB), RODATA|NOPTR, $32
+DATA elementary_trigLimit<>+0(SB)/8, $0x41d0000000000000
+DATA elementary_trigLimit<>+8(SB)/8, $0x41d0000000000000
+DATA elementary_trigLimit<>+16(SB)/8, $0x41d0000000000000
+DATA elementary_trigLimit<>+24(SB)/8, $0x41d0000000000000
+GLOBL elementary_trigLimit<>(SB), RODATA|NOPTR, $32
+DATA elementary_twoOverPi<>+0(SB)/8, $0x3fe45f306dc9c883
+DATA elementary_twoOverPi<>+8(SB)/8, $0x3fe45f306dc9c883
+DATA elementary_twoOverPi<>+16(SB)/8, $0x3fe45f306dc9c883
+DATA elementary_twoOverPi<>+24(SB)/8, $0x3fe45f306dc9c883
+GLOBL elementary_twoOverPi<>(SB), RODATA|NOPTR, $32
+DATA elementary_piHalf1<>+0(SB)/8, $0x3ff921fb54442d18
+DATA elementary_piHalf1<>+8(SB)/8, $0x3ff921fb54442d18
+DATA elementary_piHalf1<>+16(SB)/8, $0x3ff921fb54442d18
+DATA elementary_piHalf1<>+24(SB)/8, $0x3ff921fb54442d18
+GLOBL elementary_piHalf1<>(SB), RODATA|NOPTR, $32
+DATA elementary_piHalf2<>+0(SB)/8, $0x3c91a62633145c07
+DATA elementary_piHalf2<>+8(SB)/8, $0x3c91a62633145c07
+DATA elementary_piHalf2<>+16(SB)/8, $0x3c91a62633145c07
+DATA elementary_piHalf2<>+24(SB)/8, $0x3c91a62633145c07
+GLOBL elementary_piHalf2<>(SB), RODATA|NOPTR, $32
+DATA elementary_piHalf3<>+0(SB)/8, $0xb91f1976b7ed8fbc
+DATA elementary_piHalf3<>+8(SB)/8, $0xb91f1976b7ed8fbc
+DATA elementary_piHalf3<>+16(SB)/8, $0xb91f1976b7ed8fbc
+DATA elementary_piHalf3<>+24(SB)/8, $0xb91f1976b7ed8fbc
+GLOBL elementary_piHalf3<>(SB), RODATA|NOPTR, $32
+DATA elementary_sinP5<>+0(SB)/8, $0x3de5e0fd8c80410a
+DATA elementary_sinP5<>+8(SB)/8, $0x3de5e0fd8c80410a
+DATA elementary_sinP5<>+16(SB)/8, $0x3de5e0fd8c80410a
+DATA elementary_sinP5<>+24(SB)/8, $0x3de5e0fd8c80410a
+GLOBL elementary_sinP5<>(SB), RODATA|NOPTR, $32
+DATA elementary_sinP4<>+0(SB)/8, $0xbe5ae601c5b2569e
+DATA elementary_sinP4<>+8(SB)/8, $0xbe5ae601c5b2569e
+DATA elementary_sinP4<>+16(SB)/8, $0xbe5ae601c5b2569e
+DATA elementary_sinP4<>+24(SB)/8, $0xbe5ae601c5b2569e
+GLOBL elementary_sinP4<>(SB), RODATA|NOPTR, $32
+DATA elementary_sinP3<>+0(SB)/8, $0x3ec71de37ad7936e
+DATA elementary_sinP3<>+8(SB)/8, $0x3ec71de37ad7936e
+DATA elementary_sinP3<>+16(SB)/8, $0x3ec71de37ad7936e
+DATA elementary_sinP3<>+24(SB)/8, $0x3ec71de37ad7936e
+GLOBL elementary_sinP3<>(SB), RODATA|NOPTR, $32
+DATA elementary_sinP2<>+0(SB)/8, $0xbf2a01a019e9e136
+DATA elementary_sinP2<>+8(SB)/8, $0xbf2a01a019e9e136
+DATA elementary_sinP2<>+16(SB)/8, $0xbf2a01a019e9e136
+DATA elementary_sinP2<>+24(SB)/8, $0xbf2a01a019e9e136
+GLOBL elementary_sinP2<>(SB), RODATA|NOPTR, $32
+DATA elementary_sinP1<>+0(SB)/8, $0x3f81111111110c78
+DATA elementary_sinP1<>+8(SB)/8, $0x3f81111111110c78
+DATA elementary_sinP1<>+16(SB)/8, $0x3f81111111110c78
+DATA elementary_sinP1<>+24(SB)/8, $0x3f81111111110c78
+GLOBL elementary_sinP1<>(SB), RODATA|NOPTR, $32
+DATA elementary_sinP0<>+0(SB)/8, $0xbfc5555555555555
+DATA elementary_sinP0<>+8(SB)/8, $0xbfc5555555555555
+DATA elementary_sinP0<>+16(SB)/8, $0xbfc5555555555555
+DATA elementary_sinP0<>+24(SB)/8, $0xbfc5555555555555
+GLOBL elementary_sinP0<>(SB), RODATA|NOPTR, $32
+DATA elementary_cosP5<>+0(SB)/8, $0xbda90724ab39a072
+DATA elementary_cosP5<>+8(SB)/8, $0xbda90724ab39a072
+DATA elementary_cosP5<>+16(SB)/8, $0xbda90724ab39a072
+DATA elementary_cosP5<>+24(SB)/8, $0xbda90724ab39a072
+GLOBL elementary_cosP5<>(SB), RODATA|NOPTR, $32
+DATA elementary_cosP4<>+0(SB)/8, $0x3e21eeb563887c93
+DATA elementary_cosP4<>+8(SB)/8, $0x3e21eeb563887c93
+DATA elementary_cosP4<>+16(SB)/8, $0x3e21eeb563887c93
+DATA elementary_cosP4<>+24(SB)/8, $0x3e21eeb563887c93
+GLOBL elementary_cosP4<>(SB), RODATA|NOPTR, $32
+DATA elementary_cosP3<>+0(SB)/8, $0xbe927e4fa017b029
+DATA elementary_cosP3<>+8(SB)/8, $0xbe927e4fa017b029
+DATA elementary_cosP3<>+16(SB)/8, $0xbe927e4fa017b029
+DATA elementary_cosP3<>+24(SB)/8, $0xbe927e4fa017b029
+GLOBL elementary_cosP3<>(SB), RODATA|NOPTR, $32
+DATA elementary_cosP2<>+0(SB)/8, $0x3efa01a019f37472
+DATA elementary_cosP2<>+8(SB)/8, $0x3efa01a019f37472
+DATA elementary_cosP2<>+16(SB)/8, $0x3efa01a019f37472
+DATA elementary_cosP2<>+24(SB)/8, $0x3efa01a019f37472
+GLOBL elementary_cosP2<>(SB), RODATA|NOPTR, $32
+DATA elementary_cosP1<>+0(SB)/8, $0xbf56c16c16c168c7
+DATA elementary_cosP1<>+8(SB)/8, $0xbf56c16c16c168c7
+DATA elementary_cosP1<>+16(SB)/8, $0xbf56c16c16c168c7
+DATA elementary_cosP1<>+24(SB)/8, $0xbf56c16c16c168c7
+GLOBL elementary_cosP1<>(SB), RODATA|NOPTR, $32
+DATA elementary_cosP0<>+0(SB)/8, $0x3fa5555555555555
+DATA elementary_cosP0<>+8(SB)/8, $0x3fa5555555555555
+DATA elementary_cosP0<>+16(SB)/8, $0x3fa5555555555555
+DATA elementary_cosP0<>+24(SB)/8, $0x3fa5555555555555
+GLOBL elementary_cosP0<>(SB), RODATA|NOPTR, $32
+DATA elementary_lowestBit<>+0(SB)/8, $0x0000000000000001
+DATA elementary_lowestBit<>+8(SB)/8, $0x0000000000000001
+DATA elementary_lowestBit<>+16(SB)/8, $0x0000000000000001
+DATA elementary_lowestBit<>+24(SB)/8, $0x0000000000000001
+GLOBL elementary_lowestBit<>(SB), RODATA|NOPTR, $32
 
 // func expAVX2(d, a *float64, n int) int
 TEXT ·expAVX2(SB), NOSPLIT, $0-32
@@ -109,86 +247,60 @@ loop:
 	VMAXPD Y0, Y15, Y0
 	VBROADCASTSD elementary_expHigh<>(SB), Y15
 	VMINPD Y0, Y15, Y0
-	VBROADCASTSD elementary_expLog2e<>(SB), Y15
-	VMULPD Y15, Y0, Y1
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VADDPD Y15, Y1, Y1
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VSUBPD Y15, Y1, Y1
-	VBROADCASTSD elementary_expLn2High<>(SB), Y15
-	VMULPD Y15, Y1, Y2
+	VMULPD elementary_expLog2e<>(SB), Y0, Y1
+	VADDPD elementary_expRound<>(SB), Y1, Y1
+	VSUBPD elementary_expRound<>(SB), Y1, Y1
+	VMULPD elementary_expLn2High<>(SB), Y1, Y2
 	VSUBPD Y2, Y0, Y2
-	VBROADCASTSD elementary_expLn2Low<>(SB), Y15
-	VMULPD Y15, Y1, Y0
+	VMULPD elementary_expLn2Low<>(SB), Y1, Y0
 	VBROADCASTSD elementary_zero<>(SB), Y15
 	VSUBPD Y0, Y15, Y0
 	VADDPD Y0, Y2, Y3
 	VSUBPD Y3, Y2, Y2
 	VADDPD Y0, Y2, Y0
-	VBROADCASTSD elementary_one<>(SB), Y15
-	VADDPD Y15, Y3, Y2
-	VBROADCASTSD elementary_one<>(SB), Y15
-	VSUBPD Y15, Y2, Y4
+	VADDPD elementary_one<>(SB), Y3, Y2
+	VSUBPD elementary_one<>(SB), Y2, Y4
 	VSUBPD Y4, Y3, Y4
 	VMULPD Y3, Y3, Y5
 	VMULPD Y5, Y5, Y6
-	VBROADCASTSD elementary_expP9<>(SB), Y15
-	VMULPD Y15, Y3, Y7
-	VBROADCASTSD elementary_expP8<>(SB), Y15
-	VADDPD Y15, Y7, Y7
+	VMULPD elementary_expP9<>(SB), Y3, Y7
+	VADDPD elementary_expP8<>(SB), Y7, Y7
 	VMULPD Y7, Y6, Y7
-	VBROADCASTSD elementary_expP7<>(SB), Y15
-	VMULPD Y15, Y3, Y8
-	VBROADCASTSD elementary_expP6<>(SB), Y15
-	VADDPD Y15, Y8, Y8
+	VMULPD elementary_expP7<>(SB), Y3, Y8
+	VADDPD elementary_expP6<>(SB), Y8, Y8
 	VMULPD Y8, Y5, Y8
-	VBROADCASTSD elementary_expP5<>(SB), Y15
-	VMULPD Y15, Y3, Y9
-	VBROADCASTSD elementary_expP4<>(SB), Y15
-	VADDPD Y15, Y9, Y9
+	VMULPD elementary_expP5<>(SB), Y3, Y9
+	VADDPD elementary_expP4<>(SB), Y9, Y9
 	VADDPD Y9, Y8, Y9
 	VADDPD Y9, Y7, Y9
 	VMULPD Y9, Y6, Y9
-	VBROADCASTSD elementary_expP3<>(SB), Y15
-	VMULPD Y15, Y3, Y6
-	VBROADCASTSD elementary_expP2<>(SB), Y15
-	VADDPD Y15, Y6, Y6
+	VMULPD elementary_expP3<>(SB), Y3, Y6
+	VADDPD elementary_expP2<>(SB), Y6, Y6
 	VMULPD Y6, Y5, Y6
-	VBROADCASTSD elementary_expP1<>(SB), Y15
-	VMULPD Y15, Y3, Y7
-	VBROADCASTSD elementary_expP0<>(SB), Y15
-	VADDPD Y15, Y7, Y7
+	VMULPD elementary_expP1<>(SB), Y3, Y7
+	VADDPD elementary_expP0<>(SB), Y7, Y7
 	VADDPD Y7, Y6, Y7
 	VADDPD Y7, Y9, Y7
-	VBROADCASTSD elementary_half<>(SB), Y15
-	VMULPD Y15, Y5, Y9
+	VMULPD elementary_half<>(SB), Y5, Y9
 	VMULPD Y5, Y3, Y5
 	VMULPD Y7, Y5, Y7
 	VADDPD Y7, Y9, Y7
 	VMULPD Y2, Y0, Y0
 	VADDPD Y0, Y7, Y0
 	VADDPD Y0, Y4, Y0
-	VADDPD Y0, Y2, Y4
-	VSUBPD Y2, Y4, Y2
-	VSUBPD Y2, Y0, Y2
-	VBROADCASTSD elementary_half<>(SB), Y15
-	VMULPD Y15, Y1, Y0
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VADDPD Y15, Y0, Y0
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VSUBPD Y15, Y0, Y7
-	VSUBPD Y7, Y1, Y7
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VADDPD Y15, Y7, Y7
-	VBROADCASTSD elementary_bias<>(SB), Y15
-	VPADDQ Y15, Y0, Y0
-	VPSLLQ $52, Y0, Y0
-	VMULPD Y0, Y4, Y0
-	VBROADCASTSD elementary_bias<>(SB), Y15
-	VPADDQ Y15, Y7, Y7
-	VPSLLQ $52, Y7, Y7
-	VMULPD Y7, Y0, Y7
-	VMOVUPD Y7, (DI)
+	VADDPD Y0, Y2, Y0
+	VMULPD elementary_half<>(SB), Y1, Y2
+	VADDPD elementary_expRound<>(SB), Y2, Y2
+	VSUBPD elementary_expRound<>(SB), Y2, Y4
+	VSUBPD Y4, Y1, Y4
+	VADDPD elementary_expRound<>(SB), Y4, Y4
+	VPADDQ elementary_bias<>(SB), Y2, Y2
+	VPSLLQ $52, Y2, Y2
+	VMULPD Y2, Y0, Y2
+	VPADDQ elementary_bias<>(SB), Y4, Y4
+	VPSLLQ $52, Y4, Y4
+	VMULPD Y4, Y2, Y4
+	VMOVUPD Y4, (DI)
 	ADDQ $32, SI
 	ADDQ $32, DI
 	SUBQ $4, CX
@@ -209,22 +321,16 @@ loop:
 	CMPQ CX, $4
 	JL done
 	VMOVUPD (SI), Y0
-	VBROADCASTSD elementary_absMask<>(SB), Y15
-	VANDPD Y15, Y0, Y1
+	VANDPD elementary_absMask<>(SB), Y0, Y1
 	VBROADCASTSD elementary_tanhHigh<>(SB), Y15
 	VMINPD Y1, Y15, Y1
 	VADDPD Y1, Y1, Y1
-	VBROADCASTSD elementary_expLog2e<>(SB), Y15
-	VMULPD Y15, Y1, Y2
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VADDPD Y15, Y2, Y2
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VSUBPD Y15, Y2, Y2
-	VBROADCASTSD elementary_expLn2High<>(SB), Y15
-	VMULPD Y15, Y2, Y3
+	VMULPD elementary_expLog2e<>(SB), Y1, Y2
+	VADDPD elementary_expRound<>(SB), Y2, Y2
+	VSUBPD elementary_expRound<>(SB), Y2, Y2
+	VMULPD elementary_expLn2High<>(SB), Y2, Y3
 	VSUBPD Y3, Y1, Y3
-	VBROADCASTSD elementary_expLn2Low<>(SB), Y15
-	VMULPD Y15, Y2, Y1
+	VMULPD elementary_expLn2Low<>(SB), Y2, Y1
 	VBROADCASTSD elementary_zero<>(SB), Y15
 	VSUBPD Y1, Y15, Y1
 	VADDPD Y1, Y3, Y4
@@ -232,8 +338,7 @@ loop:
 	VADDPD Y1, Y3, Y1
 	VBROADCASTSD elementary_expRound<>(SB), Y15
 	VSUBPD Y2, Y15, Y2
-	VBROADCASTSD elementary_bias<>(SB), Y15
-	VPADDQ Y15, Y2, Y2
+	VPADDQ elementary_bias<>(SB), Y2, Y2
 	VPSLLQ $52, Y2, Y2
 	VBROADCASTSD elementary_one<>(SB), Y15
 	VSUBPD Y2, Y15, Y3
@@ -242,41 +347,29 @@ loop:
 	VSUBPD Y3, Y4, Y3
 	VMULPD Y4, Y4, Y6
 	VMULPD Y6, Y6, Y7
-	VBROADCASTSD elementary_expP9<>(SB), Y15
-	VMULPD Y15, Y4, Y8
-	VBROADCASTSD elementary_expP8<>(SB), Y15
-	VADDPD Y15, Y8, Y8
+	VMULPD elementary_expP9<>(SB), Y4, Y8
+	VADDPD elementary_expP8<>(SB), Y8, Y8
 	VMULPD Y8, Y7, Y8
-	VBROADCASTSD elementary_expP7<>(SB), Y15
-	VMULPD Y15, Y4, Y9
-	VBROADCASTSD elementary_expP6<>(SB), Y15
-	VADDPD Y15, Y9, Y9
+	VMULPD elementary_expP7<>(SB), Y4, Y9
+	VADDPD elementary_expP6<>(SB), Y9, Y9
 	VMULPD Y9, Y6, Y9
-	VBROADCASTSD elementary_expP5<>(SB), Y15
-	VMULPD Y15, Y4, Y10
-	VBROADCASTSD elementary_expP4<>(SB), Y15
-	VADDPD Y15, Y10, Y10
+	VMULPD elementary_expP5<>(SB), Y4, Y10
+	VADDPD elementary_expP4<>(SB), Y10, Y10
 	VADDPD Y10, Y9, Y10
 	VADDPD Y10, Y8, Y10
 	VMULPD Y10, Y7, Y10
-	VBROADCASTSD elementary_expP3<>(SB), Y15
-	VMULPD Y15, Y4, Y7
-	VBROADCASTSD elementary_expP2<>(SB), Y15
-	VADDPD Y15, Y7, Y7
+	VMULPD elementary_expP3<>(SB), Y4, Y7
+	VADDPD elementary_expP2<>(SB), Y7, Y7
 	VMULPD Y7, Y6, Y7
-	VBROADCASTSD elementary_expP1<>(SB), Y15
-	VMULPD Y15, Y4, Y8
-	VBROADCASTSD elementary_expP0<>(SB), Y15
-	VADDPD Y15, Y8, Y8
+	VMULPD elementary_expP1<>(SB), Y4, Y8
+	VADDPD elementary_expP0<>(SB), Y8, Y8
 	VADDPD Y8, Y7, Y8
 	VADDPD Y8, Y10, Y8
-	VBROADCASTSD elementary_half<>(SB), Y15
-	VMULPD Y15, Y6, Y10
+	VMULPD elementary_half<>(SB), Y6, Y10
 	VMULPD Y6, Y4, Y6
 	VMULPD Y8, Y6, Y8
 	VADDPD Y8, Y10, Y8
-	VBROADCASTSD elementary_one<>(SB), Y15
-	VADDPD Y15, Y4, Y4
+	VADDPD elementary_one<>(SB), Y4, Y4
 	VMULPD Y4, Y1, Y4
 	VADDPD Y4, Y8, Y4
 	VADDPD Y4, Y3, Y4
@@ -300,10 +393,8 @@ loop:
 	VADDPD Y8, Y3, Y8
 	VMULPD Y1, Y8, Y1
 	VADDPD Y1, Y2, Y1
-	VBROADCASTSD elementary_absMask<>(SB), Y15
-	VANDPD Y15, Y1, Y1
-	VBROADCASTSD elementary_signMask<>(SB), Y15
-	VANDPD Y15, Y0, Y0
+	VANDPD elementary_absMask<>(SB), Y1, Y1
+	VANDPD elementary_signMask<>(SB), Y0, Y0
 	VORPD Y0, Y1, Y0
 	VMOVUPD Y0, (DI)
 	ADDQ $32, SI
@@ -326,65 +417,45 @@ loop:
 	CMPQ CX, $4
 	JL done
 	VMOVUPD (SI), Y0
-	VBROADCASTSD elementary_absMask<>(SB), Y15
-	VANDPD Y15, Y0, Y0
+	VANDPD elementary_absMask<>(SB), Y0, Y0
 	VBROADCASTSD elementary_sech2High<>(SB), Y15
 	VMINPD Y0, Y15, Y0
-	VBROADCASTSD elementary_minusTwo<>(SB), Y15
-	VMULPD Y15, Y0, Y0
-	VBROADCASTSD elementary_expLog2e<>(SB), Y15
-	VMULPD Y15, Y0, Y1
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VADDPD Y15, Y1, Y1
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VSUBPD Y15, Y1, Y1
-	VBROADCASTSD elementary_expLn2High<>(SB), Y15
-	VMULPD Y15, Y1, Y2
+	VMULPD elementary_minusTwo<>(SB), Y0, Y0
+	VMULPD elementary_expLog2e<>(SB), Y0, Y1
+	VADDPD elementary_expRound<>(SB), Y1, Y1
+	VSUBPD elementary_expRound<>(SB), Y1, Y1
+	VMULPD elementary_expLn2High<>(SB), Y1, Y2
 	VSUBPD Y2, Y0, Y2
-	VBROADCASTSD elementary_expLn2Low<>(SB), Y15
-	VMULPD Y15, Y1, Y0
+	VMULPD elementary_expLn2Low<>(SB), Y1, Y0
 	VBROADCASTSD elementary_zero<>(SB), Y15
 	VSUBPD Y0, Y15, Y0
 	VADDPD Y0, Y2, Y3
 	VSUBPD Y3, Y2, Y2
 	VADDPD Y0, Y2, Y0
-	VBROADCASTSD elementary_one<>(SB), Y15
-	VADDPD Y15, Y3, Y2
-	VBROADCASTSD elementary_one<>(SB), Y15
-	VSUBPD Y15, Y2, Y4
+	VADDPD elementary_one<>(SB), Y3, Y2
+	VSUBPD elementary_one<>(SB), Y2, Y4
 	VSUBPD Y4, Y3, Y4
 	VMULPD Y3, Y3, Y5
 	VMULPD Y5, Y5, Y6
-	VBROADCASTSD elementary_expP9<>(SB), Y15
-	VMULPD Y15, Y3, Y7
-	VBROADCASTSD elementary_expP8<>(SB), Y15
-	VADDPD Y15, Y7, Y7
+	VMULPD elementary_expP9<>(SB), Y3, Y7
+	VADDPD elementary_expP8<>(SB), Y7, Y7
 	VMULPD Y7, Y6, Y7
-	VBROADCASTSD elementary_expP7<>(SB), Y15
-	VMULPD Y15, Y3, Y8
-	VBROADCASTSD elementary_expP6<>(SB), Y15
-	VADDPD Y15, Y8, Y8
+	VMULPD elementary_expP7<>(SB), Y3, Y8
+	VADDPD elementary_expP6<>(SB), Y8, Y8
 	VMULPD Y8, Y5, Y8
-	VBROADCASTSD elementary_expP5<>(SB), Y15
-	VMULPD Y15, Y3, Y9
-	VBROADCASTSD elementary_expP4<>(SB), Y15
-	VADDPD Y15, Y9, Y9
+	VMULPD elementary_expP5<>(SB), Y3, Y9
+	VADDPD elementary_expP4<>(SB), Y9, Y9
 	VADDPD Y9, Y8, Y9
 	VADDPD Y9, Y7, Y9
 	VMULPD Y9, Y6, Y9
-	VBROADCASTSD elementary_expP3<>(SB), Y15
-	VMULPD Y15, Y3, Y6
-	VBROADCASTSD elementary_expP2<>(SB), Y15
-	VADDPD Y15, Y6, Y6
+	VMULPD elementary_expP3<>(SB), Y3, Y6
+	VADDPD elementary_expP2<>(SB), Y6, Y6
 	VMULPD Y6, Y5, Y6
-	VBROADCASTSD elementary_expP1<>(SB), Y15
-	VMULPD Y15, Y3, Y7
-	VBROADCASTSD elementary_expP0<>(SB), Y15
-	VADDPD Y15, Y7, Y7
+	VMULPD elementary_expP1<>(SB), Y3, Y7
+	VADDPD elementary_expP0<>(SB), Y7, Y7
 	VADDPD Y7, Y6, Y7
 	VADDPD Y7, Y9, Y7
-	VBROADCASTSD elementary_half<>(SB), Y15
-	VMULPD Y15, Y5, Y9
+	VMULPD elementary_half<>(SB), Y5, Y9
 	VMULPD Y5, Y3, Y5
 	VMULPD Y7, Y5, Y7
 	VADDPD Y7, Y9, Y7
@@ -396,16 +467,12 @@ loop:
 	VSUBPD Y2, Y0, Y2
 	VBROADCASTSD elementary_lowestPower<>(SB), Y15
 	VMAXPD Y1, Y15, Y0
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VADDPD Y15, Y0, Y0
-	VBROADCASTSD elementary_bias<>(SB), Y15
-	VPADDQ Y15, Y0, Y0
+	VADDPD elementary_expRound<>(SB), Y0, Y0
+	VPADDQ elementary_bias<>(SB), Y0, Y0
 	VPSLLQ $52, Y0, Y0
 	VMULPD Y0, Y4, Y7
-	VBROADCASTSD elementary_one<>(SB), Y15
-	VADDPD Y15, Y7, Y9
-	VBROADCASTSD elementary_one<>(SB), Y15
-	VSUBPD Y15, Y9, Y5
+	VADDPD elementary_one<>(SB), Y7, Y9
+	VSUBPD elementary_one<>(SB), Y9, Y5
 	VSUBPD Y5, Y7, Y5
 	VMULPD Y0, Y2, Y0
 	VADDPD Y0, Y5, Y0
@@ -413,8 +480,7 @@ loop:
 	VMOVAPD Y5, Y7
 	VFMSUB231PD Y9, Y9, Y7
 	VMULPD Y0, Y9, Y0
-	VBROADCASTSD elementary_two<>(SB), Y15
-	VMULPD Y15, Y0, Y0
+	VMULPD elementary_two<>(SB), Y0, Y0
 	VADDPD Y0, Y7, Y0
 	VBROADCASTSD elementary_one<>(SB), Y15
 	VDIVPD Y5, Y15, Y7
@@ -425,23 +491,16 @@ loop:
 	VADDPD Y0, Y4, Y0
 	VMULPD Y7, Y0, Y7
 	VADDPD Y7, Y9, Y7
-	VBROADCASTSD elementary_two<>(SB), Y15
-	VADDPD Y15, Y1, Y1
-	VBROADCASTSD elementary_half<>(SB), Y15
-	VMULPD Y15, Y1, Y9
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VADDPD Y15, Y9, Y9
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VSUBPD Y15, Y9, Y0
+	VADDPD elementary_two<>(SB), Y1, Y1
+	VMULPD elementary_half<>(SB), Y1, Y9
+	VADDPD elementary_expRound<>(SB), Y9, Y9
+	VSUBPD elementary_expRound<>(SB), Y9, Y0
 	VSUBPD Y0, Y1, Y0
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VADDPD Y15, Y0, Y0
-	VBROADCASTSD elementary_bias<>(SB), Y15
-	VPADDQ Y15, Y9, Y9
+	VADDPD elementary_expRound<>(SB), Y0, Y0
+	VPADDQ elementary_bias<>(SB), Y9, Y9
 	VPSLLQ $52, Y9, Y9
 	VMULPD Y9, Y7, Y9
-	VBROADCASTSD elementary_bias<>(SB), Y15
-	VPADDQ Y15, Y0, Y0
+	VPADDQ elementary_bias<>(SB), Y0, Y0
 	VPSLLQ $52, Y0, Y0
 	VMULPD Y0, Y9, Y0
 	VMOVUPD Y0, (DI)
@@ -465,65 +524,45 @@ loop:
 	CMPQ CX, $4
 	JL done
 	VMOVUPD (SI), Y0
-	VBROADCASTSD elementary_absMask<>(SB), Y15
-	VANDPD Y15, Y0, Y1
+	VANDPD elementary_absMask<>(SB), Y0, Y1
 	VBROADCASTSD elementary_expLowest<>(SB), Y15
 	VMINPD Y1, Y15, Y1
-	VBROADCASTSD elementary_signMask<>(SB), Y15
-	VXORPD Y15, Y1, Y1
-	VBROADCASTSD elementary_expLog2e<>(SB), Y15
-	VMULPD Y15, Y1, Y2
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VADDPD Y15, Y2, Y2
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VSUBPD Y15, Y2, Y2
-	VBROADCASTSD elementary_expLn2High<>(SB), Y15
-	VMULPD Y15, Y2, Y3
+	VXORPD elementary_signMask<>(SB), Y1, Y1
+	VMULPD elementary_expLog2e<>(SB), Y1, Y2
+	VADDPD elementary_expRound<>(SB), Y2, Y2
+	VSUBPD elementary_expRound<>(SB), Y2, Y2
+	VMULPD elementary_expLn2High<>(SB), Y2, Y3
 	VSUBPD Y3, Y1, Y3
-	VBROADCASTSD elementary_expLn2Low<>(SB), Y15
-	VMULPD Y15, Y2, Y1
+	VMULPD elementary_expLn2Low<>(SB), Y2, Y1
 	VBROADCASTSD elementary_zero<>(SB), Y15
 	VSUBPD Y1, Y15, Y1
 	VADDPD Y1, Y3, Y4
 	VSUBPD Y4, Y3, Y3
 	VADDPD Y1, Y3, Y1
-	VBROADCASTSD elementary_one<>(SB), Y15
-	VADDPD Y15, Y4, Y3
-	VBROADCASTSD elementary_one<>(SB), Y15
-	VSUBPD Y15, Y3, Y5
+	VADDPD elementary_one<>(SB), Y4, Y3
+	VSUBPD elementary_one<>(SB), Y3, Y5
 	VSUBPD Y5, Y4, Y5
 	VMULPD Y4, Y4, Y6
 	VMULPD Y6, Y6, Y7
-	VBROADCASTSD elementary_expP9<>(SB), Y15
-	VMULPD Y15, Y4, Y8
-	VBROADCASTSD elementary_expP8<>(SB), Y15
-	VADDPD Y15, Y8, Y8
+	VMULPD elementary_expP9<>(SB), Y4, Y8
+	VADDPD elementary_expP8<>(SB), Y8, Y8
 	VMULPD Y8, Y7, Y8
-	VBROADCASTSD elementary_expP7<>(SB), Y15
-	VMULPD Y15, Y4, Y9
-	VBROADCASTSD elementary_expP6<>(SB), Y15
-	VADDPD Y15, Y9, Y9
+	VMULPD elementary_expP7<>(SB), Y4, Y9
+	VADDPD elementary_expP6<>(SB), Y9, Y9
 	VMULPD Y9, Y6, Y9
-	VBROADCASTSD elementary_expP5<>(SB), Y15
-	VMULPD Y15, Y4, Y10
-	VBROADCASTSD elementary_expP4<>(SB), Y15
-	VADDPD Y15, Y10, Y10
+	VMULPD elementary_expP5<>(SB), Y4, Y10
+	VADDPD elementary_expP4<>(SB), Y10, Y10
 	VADDPD Y10, Y9, Y10
 	VADDPD Y10, Y8, Y10
 	VMULPD Y10, Y7, Y10
-	VBROADCASTSD elementary_expP3<>(SB), Y15
-	VMULPD Y15, Y4, Y7
-	VBROADCASTSD elementary_expP2<>(SB), Y15
-	VADDPD Y15, Y7, Y7
+	VMULPD elementary_expP3<>(SB), Y4, Y7
+	VADDPD elementary_expP2<>(SB), Y7, Y7
 	VMULPD Y7, Y6, Y7
-	VBROADCASTSD elementary_expP1<>(SB), Y15
-	VMULPD Y15, Y4, Y8
-	VBROADCASTSD elementary_expP0<>(SB), Y15
-	VADDPD Y15, Y8, Y8
+	VMULPD elementary_expP1<>(SB), Y4, Y8
+	VADDPD elementary_expP0<>(SB), Y8, Y8
 	VADDPD Y8, Y7, Y8
 	VADDPD Y8, Y10, Y8
-	VBROADCASTSD elementary_half<>(SB), Y15
-	VMULPD Y15, Y6, Y10
+	VMULPD elementary_half<>(SB), Y6, Y10
 	VMULPD Y6, Y4, Y6
 	VMULPD Y8, Y6, Y8
 	VADDPD Y8, Y10, Y8
@@ -535,58 +574,42 @@ loop:
 	VSUBPD Y3, Y1, Y3
 	VBROADCASTSD elementary_lowestPower<>(SB), Y15
 	VMAXPD Y2, Y15, Y1
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VADDPD Y15, Y1, Y1
-	VBROADCASTSD elementary_bias<>(SB), Y15
-	VPADDQ Y15, Y1, Y1
+	VADDPD elementary_expRound<>(SB), Y1, Y1
+	VPADDQ elementary_bias<>(SB), Y1, Y1
 	VPSLLQ $52, Y1, Y1
 	VMULPD Y1, Y5, Y8
-	VBROADCASTSD elementary_one<>(SB), Y15
-	VADDPD Y15, Y8, Y10
-	VBROADCASTSD elementary_one<>(SB), Y15
-	VSUBPD Y15, Y10, Y6
+	VADDPD elementary_one<>(SB), Y8, Y10
+	VSUBPD elementary_one<>(SB), Y10, Y6
 	VSUBPD Y6, Y8, Y6
 	VMULPD Y1, Y3, Y1
 	VADDPD Y1, Y6, Y1
-	VBROADCASTSD elementary_zero<>(SB), Y15
-	VMOVAPD Y15, Y6
 	VBROADCASTSD elementary_one<>(SB), Y15
-	VMOVAPD Y15, Y8
-	VXORPD Y15, Y15, Y15
-	VCMPPD $13, Y15, Y0, Y15
-	VBLENDVPD Y15, Y8, Y5, Y5
-	VXORPD Y15, Y15, Y15
-	VCMPPD $13, Y15, Y0, Y15
-	VBLENDVPD Y15, Y6, Y3, Y3
+	VMOVAPD Y15, Y6
+	VBLENDVPD Y0, Y5, Y6, Y6
+	VBROADCASTSD elementary_zero<>(SB), Y15
+	VMOVAPD Y15, Y5
+	VBLENDVPD Y0, Y3, Y5, Y3
 	VBROADCASTSD elementary_one<>(SB), Y15
 	VDIVPD Y10, Y15, Y8
-	VMULPD Y8, Y5, Y4
-	VFNMADD231PD Y4, Y10, Y5
+	VMULPD Y8, Y6, Y4
+	VFNMADD231PD Y4, Y10, Y6
 	VMULPD Y1, Y4, Y1
 	VSUBPD Y1, Y3, Y1
-	VADDPD Y1, Y5, Y1
+	VADDPD Y1, Y6, Y1
 	VMULPD Y8, Y1, Y8
 	VADDPD Y8, Y4, Y8
-	VXORPD Y15, Y15, Y15
-	VCMPPD $13, Y15, Y0, Y15
-	VBLENDVPD Y15, Y6, Y2, Y2
-	VBROADCASTSD elementary_half<>(SB), Y15
-	VMULPD Y15, Y2, Y6
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VADDPD Y15, Y6, Y6
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VSUBPD Y15, Y6, Y0
-	VSUBPD Y0, Y2, Y0
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VADDPD Y15, Y0, Y0
-	VBROADCASTSD elementary_bias<>(SB), Y15
-	VPADDQ Y15, Y6, Y6
-	VPSLLQ $52, Y6, Y6
-	VMULPD Y6, Y8, Y6
-	VBROADCASTSD elementary_bias<>(SB), Y15
-	VPADDQ Y15, Y0, Y0
+	VBLENDVPD Y0, Y2, Y5, Y5
+	VMULPD elementary_half<>(SB), Y5, Y2
+	VADDPD elementary_expRound<>(SB), Y2, Y2
+	VSUBPD elementary_expRound<>(SB), Y2, Y0
+	VSUBPD Y0, Y5, Y0
+	VADDPD elementary_expRound<>(SB), Y0, Y0
+	VPADDQ elementary_bias<>(SB), Y2, Y2
+	VPSLLQ $52, Y2, Y2
+	VMULPD Y2, Y8, Y2
+	VPADDQ elementary_bias<>(SB), Y0, Y0
 	VPSLLQ $52, Y0, Y0
-	VMULPD Y0, Y6, Y0
+	VMULPD Y0, Y2, Y0
 	VMOVUPD Y0, (DI)
 	ADDQ $32, SI
 	ADDQ $32, DI
@@ -608,107 +631,79 @@ loop:
 	CMPQ CX, $4
 	JL done
 	VMOVUPD (SI), Y0
-	VBROADCASTSD elementary_absMask<>(SB), Y15
-	VANDPD Y15, Y0, Y1
-	VBROADCASTSD elementary_trigLimit<>(SB), Y15
-	VCMPPD $14, Y15, Y1, Y1
+	VANDPD elementary_absMask<>(SB), Y0, Y1
+	VCMPPD $14, elementary_trigLimit<>(SB), Y1, Y1
 	VMOVMSKPD Y1, AX
 	TESTL AX, AX
 	JNE done
-	VBROADCASTSD elementary_twoOverPi<>(SB), Y15
-	VMULPD Y15, Y0, Y2
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VADDPD Y15, Y2, Y2
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VSUBPD Y15, Y2, Y3
-	VBROADCASTSD elementary_piHalf1<>(SB), Y15
-	VFNMADD231PD Y3, Y15, Y0
+	VMULPD elementary_twoOverPi<>(SB), Y0, Y1
+	VADDPD elementary_expRound<>(SB), Y1, Y1
+	VSUBPD elementary_expRound<>(SB), Y1, Y2
+	VFNMADD231PD elementary_piHalf1<>(SB), Y2, Y0
 	VBROADCASTSD elementary_piHalf2<>(SB), Y15
-	VMOVAPD Y15, Y4
-	VMULPD Y4, Y3, Y5
-	VMOVAPD Y5, Y6
-	VFMSUB231PD Y3, Y4, Y6
-	VBROADCASTSD elementary_signMask<>(SB), Y15
-	VXORPD Y15, Y5, Y5
-	VADDPD Y5, Y0, Y4
-	VSUBPD Y0, Y4, Y7
-	VSUBPD Y7, Y4, Y8
-	VSUBPD Y8, Y0, Y8
-	VSUBPD Y7, Y5, Y7
-	VADDPD Y7, Y8, Y7
-	VBROADCASTSD elementary_piHalf3<>(SB), Y15
-	VMULPD Y15, Y3, Y3
-	VADDPD Y3, Y6, Y3
-	VSUBPD Y3, Y7, Y3
-	VMULPD Y4, Y4, Y7
-	VMULPD Y7, Y7, Y6
-	VBROADCASTSD elementary_half<>(SB), Y15
-	VMULPD Y15, Y7, Y8
-	VBROADCASTSD elementary_sinP5<>(SB), Y15
-	VMULPD Y15, Y7, Y5
-	VBROADCASTSD elementary_sinP4<>(SB), Y15
-	VADDPD Y15, Y5, Y5
-	VMULPD Y5, Y6, Y5
-	VBROADCASTSD elementary_sinP3<>(SB), Y15
-	VMULPD Y15, Y7, Y0
-	VBROADCASTSD elementary_sinP2<>(SB), Y15
-	VADDPD Y15, Y0, Y0
-	VADDPD Y0, Y5, Y0
-	VMULPD Y0, Y6, Y0
-	VBROADCASTSD elementary_sinP1<>(SB), Y15
-	VMULPD Y15, Y7, Y5
-	VBROADCASTSD elementary_sinP0<>(SB), Y15
-	VADDPD Y15, Y5, Y5
-	VADDPD Y5, Y0, Y5
-	VMULPD Y5, Y7, Y5
-	VMULPD Y5, Y4, Y5
-	VBROADCASTSD elementary_one<>(SB), Y15
-	VSUBPD Y8, Y15, Y0
-	VMULPD Y0, Y3, Y0
-	VADDPD Y0, Y5, Y0
+	VMOVAPD Y15, Y3
+	VMULPD Y3, Y2, Y4
+	VMOVAPD Y4, Y5
+	VFMSUB231PD Y2, Y3, Y5
+	VXORPD elementary_signMask<>(SB), Y4, Y4
+	VADDPD Y4, Y0, Y3
+	VSUBPD Y0, Y3, Y6
+	VSUBPD Y6, Y3, Y7
+	VSUBPD Y7, Y0, Y7
+	VSUBPD Y6, Y4, Y6
+	VADDPD Y6, Y7, Y6
+	VMULPD elementary_piHalf3<>(SB), Y2, Y2
+	VADDPD Y2, Y5, Y2
+	VSUBPD Y2, Y6, Y2
+	VMULPD Y3, Y3, Y6
+	VMULPD Y6, Y6, Y5
+	VMULPD elementary_half<>(SB), Y6, Y7
+	VMULPD elementary_sinP5<>(SB), Y6, Y4
+	VADDPD elementary_sinP4<>(SB), Y4, Y4
+	VMULPD Y4, Y5, Y4
+	VMULPD elementary_sinP3<>(SB), Y6, Y0
+	VADDPD elementary_sinP2<>(SB), Y0, Y0
 	VADDPD Y0, Y4, Y0
-	VBROADCASTSD elementary_absMask<>(SB), Y15
-	VANDPD Y15, Y0, Y0
-	VBROADCASTSD elementary_signMask<>(SB), Y15
-	VANDPD Y15, Y4, Y5
-	VORPD Y5, Y0, Y5
-	VBROADCASTSD elementary_signMask<>(SB), Y15
-	VXORPD Y15, Y8, Y8
+	VMULPD Y0, Y5, Y0
+	VMULPD elementary_sinP1<>(SB), Y6, Y4
+	VADDPD elementary_sinP0<>(SB), Y4, Y4
+	VADDPD Y4, Y0, Y4
+	VMULPD Y4, Y6, Y4
+	VMULPD Y4, Y3, Y4
 	VBROADCASTSD elementary_one<>(SB), Y15
-	VADDPD Y15, Y8, Y0
-	VBROADCASTSD elementary_one<>(SB), Y15
-	VSUBPD Y15, Y0, Y9
-	VSUBPD Y9, Y8, Y9
-	VBROADCASTSD elementary_cosP5<>(SB), Y15
-	VMULPD Y15, Y7, Y8
-	VBROADCASTSD elementary_cosP4<>(SB), Y15
-	VADDPD Y15, Y8, Y8
-	VMULPD Y8, Y6, Y8
-	VBROADCASTSD elementary_cosP3<>(SB), Y15
-	VMULPD Y15, Y7, Y10
-	VBROADCASTSD elementary_cosP2<>(SB), Y15
-	VADDPD Y15, Y10, Y10
-	VADDPD Y10, Y8, Y10
-	VMULPD Y10, Y6, Y10
-	VBROADCASTSD elementary_cosP1<>(SB), Y15
-	VMULPD Y15, Y7, Y7
-	VBROADCASTSD elementary_cosP0<>(SB), Y15
-	VADDPD Y15, Y7, Y7
-	VADDPD Y7, Y10, Y7
-	VMULPD Y7, Y6, Y7
-	VMULPD Y3, Y4, Y3
-	VBROADCASTSD elementary_zero<>(SB), Y15
-	VADDPD Y15, Y3, Y3
-	VSUBPD Y3, Y7, Y3
-	VPSLLQ $63, Y2, Y7
-	VADDPD Y3, Y9, Y3
-	VADDPD Y3, Y0, Y3
-	VBLENDVPD Y7, Y3, Y5, Y5
-	VPSLLQ $62, Y2, Y2
-	VBROADCASTSD elementary_signMask<>(SB), Y15
-	VANDPD Y15, Y2, Y2
-	VXORPD Y2, Y5, Y2
-	VMOVUPD Y2, (DI)
+	VSUBPD Y7, Y15, Y0
+	VMULPD Y0, Y2, Y0
+	VADDPD Y0, Y4, Y0
+	VADDPD Y0, Y3, Y0
+	VANDPD elementary_absMask<>(SB), Y0, Y0
+	VANDPD elementary_signMask<>(SB), Y3, Y4
+	VORPD Y4, Y0, Y4
+	VXORPD elementary_signMask<>(SB), Y7, Y7
+	VADDPD elementary_one<>(SB), Y7, Y0
+	VSUBPD elementary_one<>(SB), Y0, Y8
+	VSUBPD Y8, Y7, Y8
+	VMULPD elementary_cosP5<>(SB), Y6, Y7
+	VADDPD elementary_cosP4<>(SB), Y7, Y7
+	VMULPD Y7, Y5, Y7
+	VMULPD elementary_cosP3<>(SB), Y6, Y9
+	VADDPD elementary_cosP2<>(SB), Y9, Y9
+	VADDPD Y9, Y7, Y9
+	VMULPD Y9, Y5, Y9
+	VMULPD elementary_cosP1<>(SB), Y6, Y6
+	VADDPD elementary_cosP0<>(SB), Y6, Y6
+	VADDPD Y6, Y9, Y6
+	VMULPD Y6, Y5, Y6
+	VMULPD Y2, Y3, Y2
+	VADDPD elementary_zero<>(SB), Y2, Y2
+	VSUBPD Y2, Y6, Y2
+	VPSLLQ $63, Y1, Y6
+	VADDPD Y2, Y8, Y2
+	VADDPD Y2, Y0, Y2
+	VBLENDVPD Y6, Y2, Y4, Y4
+	VPSLLQ $62, Y1, Y1
+	VANDPD elementary_signMask<>(SB), Y1, Y1
+	VXORPD Y1, Y4, Y1
+	VMOVUPD Y1, (DI)
 	ADDQ $32, SI
 	ADDQ $32, DI
 	SUBQ $4, CX
@@ -729,109 +724,80 @@ loop:
 	CMPQ CX, $4
 	JL done
 	VMOVUPD (SI), Y0
-	VBROADCASTSD elementary_absMask<>(SB), Y15
-	VANDPD Y15, Y0, Y1
-	VBROADCASTSD elementary_trigLimit<>(SB), Y15
-	VCMPPD $14, Y15, Y1, Y1
+	VANDPD elementary_absMask<>(SB), Y0, Y1
+	VCMPPD $14, elementary_trigLimit<>(SB), Y1, Y1
 	VMOVMSKPD Y1, AX
 	TESTL AX, AX
 	JNE done
-	VBROADCASTSD elementary_twoOverPi<>(SB), Y15
-	VMULPD Y15, Y0, Y2
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VADDPD Y15, Y2, Y2
-	VBROADCASTSD elementary_expRound<>(SB), Y15
-	VSUBPD Y15, Y2, Y3
-	VBROADCASTSD elementary_piHalf1<>(SB), Y15
-	VFNMADD231PD Y3, Y15, Y0
+	VMULPD elementary_twoOverPi<>(SB), Y0, Y1
+	VADDPD elementary_expRound<>(SB), Y1, Y1
+	VSUBPD elementary_expRound<>(SB), Y1, Y2
+	VFNMADD231PD elementary_piHalf1<>(SB), Y2, Y0
 	VBROADCASTSD elementary_piHalf2<>(SB), Y15
-	VMOVAPD Y15, Y4
-	VMULPD Y4, Y3, Y5
-	VMOVAPD Y5, Y6
-	VFMSUB231PD Y3, Y4, Y6
-	VBROADCASTSD elementary_signMask<>(SB), Y15
-	VXORPD Y15, Y5, Y5
-	VADDPD Y5, Y0, Y4
-	VSUBPD Y0, Y4, Y7
-	VSUBPD Y7, Y4, Y8
-	VSUBPD Y8, Y0, Y8
-	VSUBPD Y7, Y5, Y7
-	VADDPD Y7, Y8, Y7
-	VBROADCASTSD elementary_piHalf3<>(SB), Y15
-	VMULPD Y15, Y3, Y3
-	VADDPD Y3, Y6, Y3
-	VSUBPD Y3, Y7, Y3
-	VBROADCASTSD elementary_lowestBit<>(SB), Y15
-	VPADDQ Y15, Y2, Y2
-	VMULPD Y4, Y4, Y7
-	VMULPD Y7, Y7, Y6
-	VBROADCASTSD elementary_half<>(SB), Y15
-	VMULPD Y15, Y7, Y8
-	VBROADCASTSD elementary_sinP5<>(SB), Y15
-	VMULPD Y15, Y7, Y5
-	VBROADCASTSD elementary_sinP4<>(SB), Y15
-	VADDPD Y15, Y5, Y5
-	VMULPD Y5, Y6, Y5
-	VBROADCASTSD elementary_sinP3<>(SB), Y15
-	VMULPD Y15, Y7, Y0
-	VBROADCASTSD elementary_sinP2<>(SB), Y15
-	VADDPD Y15, Y0, Y0
-	VADDPD Y0, Y5, Y0
-	VMULPD Y0, Y6, Y0
-	VBROADCASTSD elementary_sinP1<>(SB), Y15
-	VMULPD Y15, Y7, Y5
-	VBROADCASTSD elementary_sinP0<>(SB), Y15
-	VADDPD Y15, Y5, Y5
-	VADDPD Y5, Y0, Y5
-	VMULPD Y5, Y7, Y5
-	VMULPD Y5, Y4, Y5
-	VBROADCASTSD elementary_one<>(SB), Y15
-	VSUBPD Y8, Y15, Y0
-	VMULPD Y0, Y3, Y0
-	VADDPD Y0, Y5, Y0
+	VMOVAPD Y15, Y3
+	VMULPD Y3, Y2, Y4
+	VMOVAPD Y4, Y5
+	VFMSUB231PD Y2, Y3, Y5
+	VXORPD elementary_signMask<>(SB), Y4, Y4
+	VADDPD Y4, Y0, Y3
+	VSUBPD Y0, Y3, Y6
+	VSUBPD Y6, Y3, Y7
+	VSUBPD Y7, Y0, Y7
+	VSUBPD Y6, Y4, Y6
+	VADDPD Y6, Y7, Y6
+	VMULPD elementary_piHalf3<>(SB), Y2, Y2
+	VADDPD Y2, Y5, Y2
+	VSUBPD Y2, Y6, Y2
+	VPADDQ elementary_lowestBit<>(SB), Y1, Y1
+	VMULPD Y3, Y3, Y6
+	VMULPD Y6, Y6, Y5
+	VMULPD elementary_half<>(SB), Y6, Y7
+	VMULPD elementary_sinP5<>(SB), Y6, Y4
+	VADDPD elementary_sinP4<>(SB), Y4, Y4
+	VMULPD Y4, Y5, Y4
+	VMULPD elementary_sinP3<>(SB), Y6, Y0
+	VADDPD elementary_sinP2<>(SB), Y0, Y0
 	VADDPD Y0, Y4, Y0
-	VBROADCASTSD elementary_absMask<>(SB), Y15
-	VANDPD Y15, Y0, Y0
-	VBROADCASTSD elementary_signMask<>(SB), Y15
-	VANDPD Y15, Y4, Y5
-	VORPD Y5, Y0, Y5
-	VBROADCASTSD elementary_signMask<>(SB), Y15
-	VXORPD Y15, Y8, Y8
+	VMULPD Y0, Y5, Y0
+	VMULPD elementary_sinP1<>(SB), Y6, Y4
+	VADDPD elementary_sinP0<>(SB), Y4, Y4
+	VADDPD Y4, Y0, Y4
+	VMULPD Y4, Y6, Y4
+	VMULPD Y4, Y3, Y4
 	VBROADCASTSD elementary_one<>(SB), Y15
-	VADDPD Y15, Y8, Y0
-	VBROADCASTSD elementary_one<>(SB), Y15
-	VSUBPD Y15, Y0, Y9
-	VSUBPD Y9, Y8, Y9
-	VBROADCASTSD elementary_cosP5<>(SB), Y15
-	VMULPD Y15, Y7, Y8
-	VBROADCASTSD elementary_cosP4<>(SB), Y15
-	VADDPD Y15, Y8, Y8
-	VMULPD Y8, Y6, Y8
-	VBROADCASTSD elementary_cosP3<>(SB), Y15
-	VMULPD Y15, Y7, Y10
-	VBROADCASTSD elementary_cosP2<>(SB), Y15
-	VADDPD Y15, Y10, Y10
-	VADDPD Y10, Y8, Y10
-	VMULPD Y10, Y6, Y10
-	VBROADCASTSD elementary_cosP1<>(SB), Y15
-	VMULPD Y15, Y7, Y7
-	VBROADCASTSD elementary_cosP0<>(SB), Y15
-	VADDPD Y15, Y7, Y7
-	VADDPD Y7, Y10, Y7
-	VMULPD Y7, Y6, Y7
-	VMULPD Y3, Y4, Y3
-	VBROADCASTSD elementary_zero<>(SB), Y15
-	VADDPD Y15, Y3, Y3
-	VSUBPD Y3, Y7, Y3
-	VPSLLQ $63, Y2, Y7
-	VADDPD Y3, Y9, Y3
-	VADDPD Y3, Y0, Y3
-	VBLENDVPD Y7, Y3, Y5, Y5
-	VPSLLQ $62, Y2, Y2
-	VBROADCASTSD elementary_signMask<>(SB), Y15
-	VANDPD Y15, Y2, Y2
-	VXORPD Y2, Y5, Y2
-	VMOVUPD Y2, (DI)
+	VSUBPD Y7, Y15, Y0
+	VMULPD Y0, Y2, Y0
+	VADDPD Y0, Y4, Y0
+	VADDPD Y0, Y3, Y0
+	VANDPD elementary_absMask<>(SB), Y0, Y0
+	VANDPD elementary_signMask<>(SB), Y3, Y4
+	VORPD Y4, Y0, Y4
+	VXORPD elementary_signMask<>(SB), Y7, Y7
+	VADDPD elementary_one<>(SB), Y7, Y0
+	VSUBPD elementary_one<>(SB), Y0, Y8
+	VSUBPD Y8, Y7, Y8
+	VMULPD elementary_cosP5<>(SB), Y6, Y7
+	VADDPD elementary_cosP4<>(SB), Y7, Y7
+	VMULPD Y7, Y5, Y7
+	VMULPD elementary_cosP3<>(SB), Y6, Y9
+	VADDPD elementary_cosP2<>(SB), Y9, Y9
+	VADDPD Y9, Y7, Y9
+	VMULPD Y9, Y5, Y9
+	VMULPD elementary_cosP1<>(SB), Y6, Y6
+	VADDPD elementary_cosP0<>(SB), Y6, Y6
+	VADDPD Y6, Y9, Y6
+	VMULPD Y6, Y5, Y6
+	VMULPD Y2, Y3, Y2
+	VADDPD elementary_zero<>(SB), Y2, Y2
+	VSUBPD Y2, Y6, Y2
+	VPSLLQ $63, Y1, Y6
+	VADDPD Y2, Y8, Y2
+	VADDPD Y2, Y0, Y2
+	VBLENDVPD Y6, Y2, Y4, Y4
+	VPSLLQ $62, Y1, Y1
+	VANDPD elementary_signMask<>(SB), Y1, Y1
+	VXORPD Y1, Y4, Y1
+	VMOVUPD Y1, (DI)
 	ADDQ $32, SI
 	ADDQ $32, DI
 	SUBQ $4, CX
@@ -848,94 +814,71 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-32
 	MOVQ a+8(FP), SI
 	MOVQ n+16(FP), CX
 	MOVQ CX, DX
+	VBROADCASTSD elementary_expLow<>(SB), Z16
+	VBROADCASTSD elementary_expHigh<>(SB), Z17
+	VBROADCASTSD elementary_expLog2e<>(SB), Z18
+	VBROADCASTSD elementary_expRound<>(SB), Z19
+	VBROADCASTSD elementary_expLn2High<>(SB), Z20
+	VBROADCASTSD elementary_expLn2Low<>(SB), Z21
+	VBROADCASTSD elementary_zero<>(SB), Z22
+	VBROADCASTSD elementary_one<>(SB), Z23
+	VBROADCASTSD elementary_expP9<>(SB), Z24
+	VBROADCASTSD elementary_expP8<>(SB), Z25
+	VBROADCASTSD elementary_expP7<>(SB), Z26
+	VBROADCASTSD elementary_expP6<>(SB), Z27
+	VBROADCASTSD elementary_expP5<>(SB), Z28
+	VBROADCASTSD elementary_expP4<>(SB), Z29
+	VBROADCASTSD elementary_expP3<>(SB), Z30
+	VBROADCASTSD elementary_expP2<>(SB), Z31
 loop:
 	CMPQ CX, $8
 	JL done
 	VMOVUPD (SI), Z0
-	VBROADCASTSD elementary_expLow<>(SB), Z15
-	VMAXPD Z0, Z15, Z0
-	VBROADCASTSD elementary_expHigh<>(SB), Z15
-	VMINPD Z0, Z15, Z0
-	VBROADCASTSD elementary_expLog2e<>(SB), Z15
-	VMULPD Z15, Z0, Z1
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VADDPD Z15, Z1, Z1
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VSUBPD Z15, Z1, Z1
-	VBROADCASTSD elementary_expLn2High<>(SB), Z15
-	VMULPD Z15, Z1, Z2
+	VMAXPD Z0, Z16, Z0
+	VMINPD Z0, Z17, Z0
+	VMULPD Z18, Z0, Z1
+	VADDPD Z19, Z1, Z1
+	VSUBPD Z19, Z1, Z1
+	VMULPD Z20, Z1, Z2
 	VSUBPD Z2, Z0, Z2
-	VBROADCASTSD elementary_expLn2Low<>(SB), Z15
-	VMULPD Z15, Z1, Z0
-	VBROADCASTSD elementary_zero<>(SB), Z15
-	VSUBPD Z0, Z15, Z0
+	VMULPD Z21, Z1, Z0
+	VSUBPD Z0, Z22, Z0
 	VADDPD Z0, Z2, Z3
 	VSUBPD Z3, Z2, Z2
 	VADDPD Z0, Z2, Z0
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VADDPD Z15, Z3, Z2
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VSUBPD Z15, Z2, Z4
+	VADDPD Z23, Z3, Z2
+	VSUBPD Z23, Z2, Z4
 	VSUBPD Z4, Z3, Z4
 	VMULPD Z3, Z3, Z5
 	VMULPD Z5, Z5, Z6
-	VBROADCASTSD elementary_expP9<>(SB), Z15
-	VMULPD Z15, Z3, Z7
-	VBROADCASTSD elementary_expP8<>(SB), Z15
-	VADDPD Z15, Z7, Z7
+	VMULPD Z24, Z3, Z7
+	VADDPD Z25, Z7, Z7
 	VMULPD Z7, Z6, Z7
-	VBROADCASTSD elementary_expP7<>(SB), Z15
-	VMULPD Z15, Z3, Z8
-	VBROADCASTSD elementary_expP6<>(SB), Z15
-	VADDPD Z15, Z8, Z8
+	VMULPD Z26, Z3, Z8
+	VADDPD Z27, Z8, Z8
 	VMULPD Z8, Z5, Z8
-	VBROADCASTSD elementary_expP5<>(SB), Z15
-	VMULPD Z15, Z3, Z9
-	VBROADCASTSD elementary_expP4<>(SB), Z15
-	VADDPD Z15, Z9, Z9
+	VMULPD Z28, Z3, Z9
+	VADDPD Z29, Z9, Z9
 	VADDPD Z9, Z8, Z9
 	VADDPD Z9, Z7, Z9
 	VMULPD Z9, Z6, Z9
-	VBROADCASTSD elementary_expP3<>(SB), Z15
-	VMULPD Z15, Z3, Z6
-	VBROADCASTSD elementary_expP2<>(SB), Z15
-	VADDPD Z15, Z6, Z6
+	VMULPD Z30, Z3, Z6
+	VADDPD Z31, Z6, Z6
 	VMULPD Z6, Z5, Z6
-	VBROADCASTSD elementary_expP1<>(SB), Z15
-	VMULPD Z15, Z3, Z7
-	VBROADCASTSD elementary_expP0<>(SB), Z15
-	VADDPD Z15, Z7, Z7
+	VMULPD.BCST elementary_expP1<>(SB), Z3, Z7
+	VADDPD.BCST elementary_expP0<>(SB), Z7, Z7
 	VADDPD Z7, Z6, Z7
 	VADDPD Z7, Z9, Z7
-	VBROADCASTSD elementary_half<>(SB), Z15
-	VMULPD Z15, Z5, Z9
+	VMULPD.BCST elementary_half<>(SB), Z5, Z9
 	VMULPD Z5, Z3, Z5
 	VMULPD Z7, Z5, Z7
 	VADDPD Z7, Z9, Z7
 	VMULPD Z2, Z0, Z0
 	VADDPD Z0, Z7, Z0
 	VADDPD Z0, Z4, Z0
-	VADDPD Z0, Z2, Z4
-	VSUBPD Z2, Z4, Z2
-	VSUBPD Z2, Z0, Z2
-	VBROADCASTSD elementary_half<>(SB), Z15
-	VMULPD Z15, Z1, Z0
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VADDPD Z15, Z0, Z0
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VSUBPD Z15, Z0, Z7
-	VSUBPD Z7, Z1, Z7
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VADDPD Z15, Z7, Z7
-	VBROADCASTSD elementary_bias<>(SB), Z15
-	VPADDQ Z15, Z0, Z0
-	VPSLLQ $52, Z0, Z0
-	VMULPD Z0, Z4, Z0
-	VBROADCASTSD elementary_bias<>(SB), Z15
-	VPADDQ Z15, Z7, Z7
-	VPSLLQ $52, Z7, Z7
-	VMULPD Z7, Z0, Z7
-	VMOVUPD Z7, (DI)
+	VADDPD Z0, Z2, Z0
+	VSCALEFPD Z1, Z0, Z1
+	VMOVUPD Z1, (DI)
 	ADDQ $64, SI
 	ADDQ $64, DI
 	SUBQ $8, CX
@@ -952,78 +895,71 @@ TEXT ·tanhAVX512(SB), NOSPLIT, $0-32
 	MOVQ a+8(FP), SI
 	MOVQ n+16(FP), CX
 	MOVQ CX, DX
+	VBROADCASTSD elementary_absMask<>(SB), Z16
+	VBROADCASTSD elementary_tanhHigh<>(SB), Z17
+	VBROADCASTSD elementary_expLog2e<>(SB), Z18
+	VBROADCASTSD elementary_expRound<>(SB), Z19
+	VBROADCASTSD elementary_expLn2High<>(SB), Z20
+	VBROADCASTSD elementary_expLn2Low<>(SB), Z21
+	VBROADCASTSD elementary_zero<>(SB), Z22
+	VBROADCASTSD elementary_bias<>(SB), Z23
+	VBROADCASTSD elementary_one<>(SB), Z24
+	VBROADCASTSD elementary_expP9<>(SB), Z25
+	VBROADCASTSD elementary_expP8<>(SB), Z26
+	VBROADCASTSD elementary_expP7<>(SB), Z27
+	VBROADCASTSD elementary_expP6<>(SB), Z28
+	VBROADCASTSD elementary_expP5<>(SB), Z29
+	VBROADCASTSD elementary_expP4<>(SB), Z30
+	VBROADCASTSD elementary_expP3<>(SB), Z31
 loop:
 	CMPQ CX, $8
 	JL done
 	VMOVUPD (SI), Z0
-	VBROADCASTSD elementary_absMask<>(SB), Z15
-	VANDPD Z15, Z0, Z1
-	VBROADCASTSD elementary_tanhHigh<>(SB), Z15
-	VMINPD Z1, Z15, Z1
+	VANDPD Z16, Z0, Z1
+	VMINPD Z1, Z17, Z1
 	VADDPD Z1, Z1, Z1
-	VBROADCASTSD elementary_expLog2e<>(SB), Z15
-	VMULPD Z15, Z1, Z2
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VADDPD Z15, Z2, Z2
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VSUBPD Z15, Z2, Z2
-	VBROADCASTSD elementary_expLn2High<>(SB), Z15
-	VMULPD Z15, Z2, Z3
+	VMULPD Z18, Z1, Z2
+	VADDPD Z19, Z2, Z2
+	VSUBPD Z19, Z2, Z2
+	VMULPD Z20, Z2, Z3
 	VSUBPD Z3, Z1, Z3
-	VBROADCASTSD elementary_expLn2Low<>(SB), Z15
-	VMULPD Z15, Z2, Z1
-	VBROADCASTSD elementary_zero<>(SB), Z15
-	VSUBPD Z1, Z15, Z1
+	VMULPD Z21, Z2, Z1
+	VSUBPD Z1, Z22, Z1
 	VADDPD Z1, Z3, Z4
 	VSUBPD Z4, Z3, Z3
 	VADDPD Z1, Z3, Z1
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VSUBPD Z2, Z15, Z2
-	VBROADCASTSD elementary_bias<>(SB), Z15
-	VPADDQ Z15, Z2, Z2
+	VSUBPD Z2, Z19, Z2
+	VPADDQ Z23, Z2, Z2
 	VPSLLQ $52, Z2, Z2
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VSUBPD Z2, Z15, Z3
+	VSUBPD Z2, Z24, Z3
 	VADDPD Z4, Z3, Z5
 	VSUBPD Z3, Z5, Z3
 	VSUBPD Z3, Z4, Z3
 	VMULPD Z4, Z4, Z6
 	VMULPD Z6, Z6, Z7
-	VBROADCASTSD elementary_expP9<>(SB), Z15
-	VMULPD Z15, Z4, Z8
-	VBROADCASTSD elementary_expP8<>(SB), Z15
-	VADDPD Z15, Z8, Z8
+	VMULPD Z25, Z4, Z8
+	VADDPD Z26, Z8, Z8
 	VMULPD Z8, Z7, Z8
-	VBROADCASTSD elementary_expP7<>(SB), Z15
-	VMULPD Z15, Z4, Z9
-	VBROADCASTSD elementary_expP6<>(SB), Z15
-	VADDPD Z15, Z9, Z9
+	VMULPD Z27, Z4, Z9
+	VADDPD Z28, Z9, Z9
 	VMULPD Z9, Z6, Z9
-	VBROADCASTSD elementary_expP5<>(SB), Z15
-	VMULPD Z15, Z4, Z10
-	VBROADCASTSD elementary_expP4<>(SB), Z15
-	VADDPD Z15, Z10, Z10
+	VMULPD Z29, Z4, Z10
+	VADDPD Z30, Z10, Z10
 	VADDPD Z10, Z9, Z10
 	VADDPD Z10, Z8, Z10
 	VMULPD Z10, Z7, Z10
-	VBROADCASTSD elementary_expP3<>(SB), Z15
-	VMULPD Z15, Z4, Z7
-	VBROADCASTSD elementary_expP2<>(SB), Z15
-	VADDPD Z15, Z7, Z7
+	VMULPD Z31, Z4, Z7
+	VADDPD.BCST elementary_expP2<>(SB), Z7, Z7
 	VMULPD Z7, Z6, Z7
-	VBROADCASTSD elementary_expP1<>(SB), Z15
-	VMULPD Z15, Z4, Z8
-	VBROADCASTSD elementary_expP0<>(SB), Z15
-	VADDPD Z15, Z8, Z8
+	VMULPD.BCST elementary_expP1<>(SB), Z4, Z8
+	VADDPD.BCST elementary_expP0<>(SB), Z8, Z8
 	VADDPD Z8, Z7, Z8
 	VADDPD Z8, Z10, Z8
-	VBROADCASTSD elementary_half<>(SB), Z15
-	VMULPD Z15, Z6, Z10
+	VMULPD.BCST elementary_half<>(SB), Z6, Z10
 	VMULPD Z6, Z4, Z6
 	VMULPD Z8, Z6, Z8
 	VADDPD Z8, Z10, Z8
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VADDPD Z15, Z4, Z4
+	VADDPD Z24, Z4, Z4
 	VMULPD Z4, Z1, Z4
 	VADDPD Z4, Z8, Z4
 	VADDPD Z4, Z3, Z4
@@ -1038,8 +974,7 @@ loop:
 	VSUBPD Z8, Z2, Z8
 	VADDPD Z8, Z1, Z8
 	VADDPD Z5, Z8, Z8
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VDIVPD Z4, Z15, Z1
+	VDIVPD Z4, Z24, Z1
 	VMULPD Z1, Z3, Z2
 	VFNMADD231PD Z2, Z4, Z3
 	VMULPD Z8, Z2, Z8
@@ -1047,10 +982,8 @@ loop:
 	VADDPD Z8, Z3, Z8
 	VMULPD Z1, Z8, Z1
 	VADDPD Z1, Z2, Z1
-	VBROADCASTSD elementary_absMask<>(SB), Z15
-	VANDPD Z15, Z1, Z1
-	VBROADCASTSD elementary_signMask<>(SB), Z15
-	VANDPD Z15, Z0, Z0
+	VANDPD Z16, Z1, Z1
+	VANDPD.BCST elementary_signMask<>(SB), Z0, Z0
 	VORPD Z0, Z1, Z0
 	VMOVUPD Z0, (DI)
 	ADDQ $64, SI
@@ -1069,69 +1002,63 @@ TEXT ·sech2AVX512(SB), NOSPLIT, $0-32
 	MOVQ a+8(FP), SI
 	MOVQ n+16(FP), CX
 	MOVQ CX, DX
+	VBROADCASTSD elementary_absMask<>(SB), Z16
+	VBROADCASTSD elementary_sech2High<>(SB), Z17
+	VBROADCASTSD elementary_minusTwo<>(SB), Z18
+	VBROADCASTSD elementary_expLog2e<>(SB), Z19
+	VBROADCASTSD elementary_expRound<>(SB), Z20
+	VBROADCASTSD elementary_expLn2High<>(SB), Z21
+	VBROADCASTSD elementary_expLn2Low<>(SB), Z22
+	VBROADCASTSD elementary_zero<>(SB), Z23
+	VBROADCASTSD elementary_one<>(SB), Z24
+	VBROADCASTSD elementary_expP9<>(SB), Z25
+	VBROADCASTSD elementary_expP8<>(SB), Z26
+	VBROADCASTSD elementary_expP7<>(SB), Z27
+	VBROADCASTSD elementary_expP6<>(SB), Z28
+	VBROADCASTSD elementary_expP5<>(SB), Z29
+	VBROADCASTSD elementary_expP4<>(SB), Z30
+	VBROADCASTSD elementary_expP3<>(SB), Z31
 loop:
 	CMPQ CX, $8
 	JL done
 	VMOVUPD (SI), Z0
-	VBROADCASTSD elementary_absMask<>(SB), Z15
-	VANDPD Z15, Z0, Z0
-	VBROADCASTSD elementary_sech2High<>(SB), Z15
-	VMINPD Z0, Z15, Z0
-	VBROADCASTSD elementary_minusTwo<>(SB), Z15
-	VMULPD Z15, Z0, Z0
-	VBROADCASTSD elementary_expLog2e<>(SB), Z15
-	VMULPD Z15, Z0, Z1
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VADDPD Z15, Z1, Z1
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VSUBPD Z15, Z1, Z1
-	VBROADCASTSD elementary_expLn2High<>(SB), Z15
-	VMULPD Z15, Z1, Z2
+	VANDPD Z16, Z0, Z0
+	VMINPD Z0, Z17, Z0
+	VMULPD Z18, Z0, Z0
+	VMULPD Z19, Z0, Z1
+	VADDPD Z20, Z1, Z1
+	VSUBPD Z20, Z1, Z1
+	VMULPD Z21, Z1, Z2
 	VSUBPD Z2, Z0, Z2
-	VBROADCASTSD elementary_expLn2Low<>(SB), Z15
-	VMULPD Z15, Z1, Z0
-	VBROADCASTSD elementary_zero<>(SB), Z15
-	VSUBPD Z0, Z15, Z0
+	VMULPD Z22, Z1, Z0
+	VSUBPD Z0, Z23, Z0
 	VADDPD Z0, Z2, Z3
 	VSUBPD Z3, Z2, Z2
 	VADDPD Z0, Z2, Z0
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VADDPD Z15, Z3, Z2
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VSUBPD Z15, Z2, Z4
+	VADDPD Z24, Z3, Z2
+	VSUBPD Z24, Z2, Z4
 	VSUBPD Z4, Z3, Z4
 	VMULPD Z3, Z3, Z5
 	VMULPD Z5, Z5, Z6
-	VBROADCASTSD elementary_expP9<>(SB), Z15
-	VMULPD Z15, Z3, Z7
-	VBROADCASTSD elementary_expP8<>(SB), Z15
-	VADDPD Z15, Z7, Z7
+	VMULPD Z25, Z3, Z7
+	VADDPD Z26, Z7, Z7
 	VMULPD Z7, Z6, Z7
-	VBROADCASTSD elementary_expP7<>(SB), Z15
-	VMULPD Z15, Z3, Z8
-	VBROADCASTSD elementary_expP6<>(SB), Z15
-	VADDPD Z15, Z8, Z8
+	VMULPD Z27, Z3, Z8
+	VADDPD Z28, Z8, Z8
 	VMULPD Z8, Z5, Z8
-	VBROADCASTSD elementary_expP5<>(SB), Z15
-	VMULPD Z15, Z3, Z9
-	VBROADCASTSD elementary_expP4<>(SB), Z15
-	VADDPD Z15, Z9, Z9
+	VMULPD Z29, Z3, Z9
+	VADDPD Z30, Z9, Z9
 	VADDPD Z9, Z8, Z9
 	VADDPD Z9, Z7, Z9
 	VMULPD Z9, Z6, Z9
-	VBROADCASTSD elementary_expP3<>(SB), Z15
-	VMULPD Z15, Z3, Z6
-	VBROADCASTSD elementary_expP2<>(SB), Z15
-	VADDPD Z15, Z6, Z6
+	VMULPD Z31, Z3, Z6
+	VADDPD.BCST elementary_expP2<>(SB), Z6, Z6
 	VMULPD Z6, Z5, Z6
-	VBROADCASTSD elementary_expP1<>(SB), Z15
-	VMULPD Z15, Z3, Z7
-	VBROADCASTSD elementary_expP0<>(SB), Z15
-	VADDPD Z15, Z7, Z7
+	VMULPD.BCST elementary_expP1<>(SB), Z3, Z7
+	VADDPD.BCST elementary_expP0<>(SB), Z7, Z7
 	VADDPD Z7, Z6, Z7
 	VADDPD Z7, Z9, Z7
-	VBROADCASTSD elementary_half<>(SB), Z15
-	VMULPD Z15, Z5, Z9
+	VMULPD.BCST elementary_half<>(SB), Z5, Z9
 	VMULPD Z5, Z3, Z5
 	VMULPD Z7, Z5, Z7
 	VADDPD Z7, Z9, Z7
@@ -1143,28 +1070,19 @@ loop:
 	VSUBPD Z2, Z0, Z2
 	VBROADCASTSD elementary_lowestPower<>(SB), Z15
 	VMAXPD Z1, Z15, Z0
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VADDPD Z15, Z0, Z0
-	VBROADCASTSD elementary_bias<>(SB), Z15
-	VPADDQ Z15, Z0, Z0
-	VPSLLQ $52, Z0, Z0
-	VMULPD Z0, Z4, Z7
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VADDPD Z15, Z7, Z9
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VSUBPD Z15, Z9, Z5
+	VSCALEFPD Z0, Z4, Z7
+	VADDPD Z24, Z7, Z9
+	VSUBPD Z24, Z9, Z5
 	VSUBPD Z5, Z7, Z5
-	VMULPD Z0, Z2, Z0
+	VSCALEFPD Z0, Z2, Z0
 	VADDPD Z0, Z5, Z0
 	VMULPD Z9, Z9, Z5
 	VMOVAPD Z5, Z7
 	VFMSUB231PD Z9, Z9, Z7
 	VMULPD Z0, Z9, Z0
-	VBROADCASTSD elementary_two<>(SB), Z15
-	VMULPD Z15, Z0, Z0
+	VMULPD.BCST elementary_two<>(SB), Z0, Z0
 	VADDPD Z0, Z7, Z0
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VDIVPD Z5, Z15, Z7
+	VDIVPD Z5, Z24, Z7
 	VMULPD Z7, Z4, Z9
 	VFNMADD231PD Z9, Z5, Z4
 	VMULPD Z0, Z9, Z0
@@ -1172,26 +1090,9 @@ loop:
 	VADDPD Z0, Z4, Z0
 	VMULPD Z7, Z0, Z7
 	VADDPD Z7, Z9, Z7
-	VBROADCASTSD elementary_two<>(SB), Z15
-	VADDPD Z15, Z1, Z1
-	VBROADCASTSD elementary_half<>(SB), Z15
-	VMULPD Z15, Z1, Z9
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VADDPD Z15, Z9, Z9
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VSUBPD Z15, Z9, Z0
-	VSUBPD Z0, Z1, Z0
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VADDPD Z15, Z0, Z0
-	VBROADCASTSD elementary_bias<>(SB), Z15
-	VPADDQ Z15, Z9, Z9
-	VPSLLQ $52, Z9, Z9
-	VMULPD Z9, Z7, Z9
-	VBROADCASTSD elementary_bias<>(SB), Z15
-	VPADDQ Z15, Z0, Z0
-	VPSLLQ $52, Z0, Z0
-	VMULPD Z0, Z9, Z0
-	VMOVUPD Z0, (DI)
+	VADDPD.BCST elementary_two<>(SB), Z1, Z1
+	VSCALEFPD Z1, Z7, Z1
+	VMOVUPD Z1, (DI)
 	ADDQ $64, SI
 	ADDQ $64, DI
 	SUBQ $8, CX
@@ -1208,69 +1109,63 @@ TEXT ·logisticAVX512(SB), NOSPLIT, $0-32
 	MOVQ a+8(FP), SI
 	MOVQ n+16(FP), CX
 	MOVQ CX, DX
+	VBROADCASTSD elementary_absMask<>(SB), Z16
+	VBROADCASTSD elementary_expLowest<>(SB), Z17
+	VBROADCASTSD elementary_signMask<>(SB), Z18
+	VBROADCASTSD elementary_expLog2e<>(SB), Z19
+	VBROADCASTSD elementary_expRound<>(SB), Z20
+	VBROADCASTSD elementary_expLn2High<>(SB), Z21
+	VBROADCASTSD elementary_expLn2Low<>(SB), Z22
+	VBROADCASTSD elementary_zero<>(SB), Z23
+	VBROADCASTSD elementary_one<>(SB), Z24
+	VBROADCASTSD elementary_expP9<>(SB), Z25
+	VBROADCASTSD elementary_expP8<>(SB), Z26
+	VBROADCASTSD elementary_expP7<>(SB), Z27
+	VBROADCASTSD elementary_expP6<>(SB), Z28
+	VBROADCASTSD elementary_expP5<>(SB), Z29
+	VBROADCASTSD elementary_expP4<>(SB), Z30
+	VBROADCASTSD elementary_expP3<>(SB), Z31
 loop:
 	CMPQ CX, $8
 	JL done
 	VMOVUPD (SI), Z0
-	VBROADCASTSD elementary_absMask<>(SB), Z15
-	VANDPD Z15, Z0, Z1
-	VBROADCASTSD elementary_expLowest<>(SB), Z15
-	VMINPD Z1, Z15, Z1
-	VBROADCASTSD elementary_signMask<>(SB), Z15
-	VXORPD Z15, Z1, Z1
-	VBROADCASTSD elementary_expLog2e<>(SB), Z15
-	VMULPD Z15, Z1, Z2
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VADDPD Z15, Z2, Z2
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VSUBPD Z15, Z2, Z2
-	VBROADCASTSD elementary_expLn2High<>(SB), Z15
-	VMULPD Z15, Z2, Z3
+	VANDPD Z16, Z0, Z1
+	VMINPD Z1, Z17, Z1
+	VXORPD Z18, Z1, Z1
+	VMULPD Z19, Z1, Z2
+	VADDPD Z20, Z2, Z2
+	VSUBPD Z20, Z2, Z2
+	VMULPD Z21, Z2, Z3
 	VSUBPD Z3, Z1, Z3
-	VBROADCASTSD elementary_expLn2Low<>(SB), Z15
-	VMULPD Z15, Z2, Z1
-	VBROADCASTSD elementary_zero<>(SB), Z15
-	VSUBPD Z1, Z15, Z1
+	VMULPD Z22, Z2, Z1
+	VSUBPD Z1, Z23, Z1
 	VADDPD Z1, Z3, Z4
 	VSUBPD Z4, Z3, Z3
 	VADDPD Z1, Z3, Z1
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VADDPD Z15, Z4, Z3
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VSUBPD Z15, Z3, Z5
+	VADDPD Z24, Z4, Z3
+	VSUBPD Z24, Z3, Z5
 	VSUBPD Z5, Z4, Z5
 	VMULPD Z4, Z4, Z6
 	VMULPD Z6, Z6, Z7
-	VBROADCASTSD elementary_expP9<>(SB), Z15
-	VMULPD Z15, Z4, Z8
-	VBROADCASTSD elementary_expP8<>(SB), Z15
-	VADDPD Z15, Z8, Z8
+	VMULPD Z25, Z4, Z8
+	VADDPD Z26, Z8, Z8
 	VMULPD Z8, Z7, Z8
-	VBROADCASTSD elementary_expP7<>(SB), Z15
-	VMULPD Z15, Z4, Z9
-	VBROADCASTSD elementary_expP6<>(SB), Z15
-	VADDPD Z15, Z9, Z9
+	VMULPD Z27, Z4, Z9
+	VADDPD Z28, Z9, Z9
 	VMULPD Z9, Z6, Z9
-	VBROADCASTSD elementary_expP5<>(SB), Z15
-	VMULPD Z15, Z4, Z10
-	VBROADCASTSD elementary_expP4<>(SB), Z15
-	VADDPD Z15, Z10, Z10
+	VMULPD Z29, Z4, Z10
+	VADDPD Z30, Z10, Z10
 	VADDPD Z10, Z9, Z10
 	VADDPD Z10, Z8, Z10
 	VMULPD Z10, Z7, Z10
-	VBROADCASTSD elementary_expP3<>(SB), Z15
-	VMULPD Z15, Z4, Z7
-	VBROADCASTSD elementary_expP2<>(SB), Z15
-	VADDPD Z15, Z7, Z7
+	VMULPD Z31, Z4, Z7
+	VADDPD.BCST elementary_expP2<>(SB), Z7, Z7
 	VMULPD Z7, Z6, Z7
-	VBROADCASTSD elementary_expP1<>(SB), Z15
-	VMULPD Z15, Z4, Z8
-	VBROADCASTSD elementary_expP0<>(SB), Z15
-	VADDPD Z15, Z8, Z8
+	VMULPD.BCST elementary_expP1<>(SB), Z4, Z8
+	VADDPD.BCST elementary_expP0<>(SB), Z8, Z8
 	VADDPD Z8, Z7, Z8
 	VADDPD Z8, Z10, Z8
-	VBROADCASTSD elementary_half<>(SB), Z15
-	VMULPD Z15, Z6, Z10
+	VMULPD.BCST elementary_half<>(SB), Z6, Z10
 	VMULPD Z6, Z4, Z6
 	VMULPD Z8, Z6, Z8
 	VADDPD Z8, Z10, Z8
@@ -1282,59 +1177,30 @@ loop:
 	VSUBPD Z3, Z1, Z3
 	VBROADCASTSD elementary_lowestPower<>(SB), Z15
 	VMAXPD Z2, Z15, Z1
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VADDPD Z15, Z1, Z1
-	VBROADCASTSD elementary_bias<>(SB), Z15
-	VPADDQ Z15, Z1, Z1
-	VPSLLQ $52, Z1, Z1
-	VMULPD Z1, Z5, Z8
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VADDPD Z15, Z8, Z10
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VSUBPD Z15, Z10, Z6
+	VSCALEFPD Z1, Z5, Z8
+	VADDPD Z24, Z8, Z10
+	VSUBPD Z24, Z10, Z6
 	VSUBPD Z6, Z8, Z6
-	VMULPD Z1, Z3, Z1
+	VSCALEFPD Z1, Z3, Z1
 	VADDPD Z1, Z6, Z1
-	VBROADCASTSD elementary_zero<>(SB), Z15
-	VMOVAPD Z15, Z6
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VMOVAPD Z15, Z8
-	VPXORQ Z15, Z15, Z15
-	VCMPPD $13, Z15, Z0, K1
-	VBLENDMPD Z8, Z5, K1, Z5
-	VPXORQ Z15, Z15, Z15
-	VCMPPD $13, Z15, Z0, K1
-	VBLENDMPD Z6, Z3, K1, Z3
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VDIVPD Z10, Z15, Z8
-	VMULPD Z8, Z5, Z4
-	VFNMADD231PD Z4, Z10, Z5
+	VMOVAPD Z24, Z6
+	VPMOVQ2M Z0, K1
+	VBLENDMPD Z5, Z6, K1, Z6
+	VMOVAPD Z23, Z5
+	VPMOVQ2M Z0, K1
+	VBLENDMPD Z3, Z5, K1, Z3
+	VDIVPD Z10, Z24, Z8
+	VMULPD Z8, Z6, Z4
+	VFNMADD231PD Z4, Z10, Z6
 	VMULPD Z1, Z4, Z1
 	VSUBPD Z1, Z3, Z1
-	VADDPD Z1, Z5, Z1
+	VADDPD Z1, Z6, Z1
 	VMULPD Z8, Z1, Z8
 	VADDPD Z8, Z4, Z8
-	VPXORQ Z15, Z15, Z15
-	VCMPPD $13, Z15, Z0, K1
-	VBLENDMPD Z6, Z2, K1, Z2
-	VBROADCASTSD elementary_half<>(SB), Z15
-	VMULPD Z15, Z2, Z6
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VADDPD Z15, Z6, Z6
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VSUBPD Z15, Z6, Z0
-	VSUBPD Z0, Z2, Z0
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VADDPD Z15, Z0, Z0
-	VBROADCASTSD elementary_bias<>(SB), Z15
-	VPADDQ Z15, Z6, Z6
-	VPSLLQ $52, Z6, Z6
-	VMULPD Z6, Z8, Z6
-	VBROADCASTSD elementary_bias<>(SB), Z15
-	VPADDQ Z15, Z0, Z0
-	VPSLLQ $52, Z0, Z0
-	VMULPD Z0, Z6, Z0
-	VMOVUPD Z0, (DI)
+	VPMOVQ2M Z0, K1
+	VBLENDMPD Z2, Z5, K1, Z5
+	VSCALEFPD Z5, Z8, Z5
+	VMOVUPD Z5, (DI)
 	ADDQ $64, SI
 	ADDQ $64, DI
 	SUBQ $8, CX
@@ -1351,112 +1217,97 @@ TEXT ·sinAVX512(SB), NOSPLIT, $0-32
 	MOVQ a+8(FP), SI
 	MOVQ n+16(FP), CX
 	MOVQ CX, DX
+	VBROADCASTSD elementary_absMask<>(SB), Z16
+	VBROADCASTSD elementary_twoOverPi<>(SB), Z17
+	VBROADCASTSD elementary_expRound<>(SB), Z18
+	VBROADCASTSD elementary_piHalf1<>(SB), Z19
+	VBROADCASTSD elementary_piHalf2<>(SB), Z20
+	VBROADCASTSD elementary_signMask<>(SB), Z21
+	VBROADCASTSD elementary_piHalf3<>(SB), Z22
+	VBROADCASTSD elementary_half<>(SB), Z23
+	VBROADCASTSD elementary_sinP5<>(SB), Z24
+	VBROADCASTSD elementary_sinP4<>(SB), Z25
+	VBROADCASTSD elementary_sinP3<>(SB), Z26
+	VBROADCASTSD elementary_sinP2<>(SB), Z27
+	VBROADCASTSD elementary_sinP1<>(SB), Z28
+	VBROADCASTSD elementary_sinP0<>(SB), Z29
+	VBROADCASTSD elementary_one<>(SB), Z30
+	VBROADCASTSD elementary_cosP5<>(SB), Z31
 loop:
 	CMPQ CX, $8
 	JL done
 	VMOVUPD (SI), Z0
-	VBROADCASTSD elementary_absMask<>(SB), Z15
-	VPANDQ Z15, Z0, Z1
-	VBROADCASTSD elementary_trigLimit<>(SB), Z15
-	VCMPPD $14, Z15, Z1, K1
-	KMOVB K1, AX
-	TESTL AX, AX
+	VANDPD Z16, Z0, Z1
+	VCMPPD.BCST $14, elementary_trigLimit<>(SB), Z1, K1
+	KTESTB K1, K1
 	JNE done
-	VBROADCASTSD elementary_twoOverPi<>(SB), Z15
-	VMULPD Z15, Z0, Z2
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VADDPD Z15, Z2, Z2
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VSUBPD Z15, Z2, Z3
-	VBROADCASTSD elementary_piHalf1<>(SB), Z15
-	VFNMADD231PD Z3, Z15, Z0
-	VBROADCASTSD elementary_piHalf2<>(SB), Z15
-	VMOVAPD Z15, Z4
-	VMULPD Z4, Z3, Z5
-	VMOVAPD Z5, Z6
-	VFMSUB231PD Z3, Z4, Z6
-	VBROADCASTSD elementary_signMask<>(SB), Z15
-	VXORPD Z15, Z5, Z5
-	VADDPD Z5, Z0, Z4
-	VSUBPD Z0, Z4, Z7
-	VSUBPD Z7, Z4, Z8
-	VSUBPD Z8, Z0, Z8
-	VSUBPD Z7, Z5, Z7
-	VADDPD Z7, Z8, Z7
-	VBROADCASTSD elementary_piHalf3<>(SB), Z15
-	VMULPD Z15, Z3, Z3
-	VADDPD Z3, Z6, Z3
-	VSUBPD Z3, Z7, Z3
-	VMULPD Z4, Z4, Z7
-	VMULPD Z7, Z7, Z6
-	VBROADCASTSD elementary_half<>(SB), Z15
-	VMULPD Z15, Z7, Z8
-	VBROADCASTSD elementary_sinP5<>(SB), Z15
-	VMULPD Z15, Z7, Z5
-	VBROADCASTSD elementary_sinP4<>(SB), Z15
-	VADDPD Z15, Z5, Z5
-	VMULPD Z5, Z6, Z5
-	VBROADCASTSD elementary_sinP3<>(SB), Z15
-	VMULPD Z15, Z7, Z0
-	VBROADCASTSD elementary_sinP2<>(SB), Z15
-	VADDPD Z15, Z0, Z0
-	VADDPD Z0, Z5, Z0
-	VMULPD Z0, Z6, Z0
-	VBROADCASTSD elementary_sinP1<>(SB), Z15
-	VMULPD Z15, Z7, Z5
-	VBROADCASTSD elementary_sinP0<>(SB), Z15
-	VADDPD Z15, Z5, Z5
-	VADDPD Z5, Z0, Z5
-	VMULPD Z5, Z7, Z5
-	VMULPD Z5, Z4, Z5
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VSUBPD Z8, Z15, Z0
-	VMULPD Z0, Z3, Z0
-	VADDPD Z0, Z5, Z0
+	VMULPD Z17, Z0, Z1
+	VADDPD Z18, Z1, Z1
+	VSUBPD Z18, Z1, Z2
+	VFNMADD231PD Z19, Z2, Z0
+	VMOVAPD Z20, Z3
+	VMULPD Z3, Z2, Z4
+	VMOVAPD Z4, Z5
+	VFMSUB231PD Z2, Z3, Z5
+	VXORPD Z21, Z4, Z4
+	VADDPD Z4, Z0, Z3
+	VSUBPD Z0, Z3, Z6
+	VSUBPD Z6, Z3, Z7
+	VSUBPD Z7, Z0, Z7
+	VSUBPD Z6, Z4, Z6
+	VADDPD Z6, Z7, Z6
+	VMULPD Z22, Z2, Z2
+	VADDPD Z2, Z5, Z2
+	VSUBPD Z2, Z6, Z2
+	VMULPD Z3, Z3, Z6
+	VMULPD Z6, Z6, Z5
+	VMULPD Z23, Z6, Z7
+	VMULPD Z24, Z6, Z4
+	VADDPD Z25, Z4, Z4
+	VMULPD Z4, Z5, Z4
+	VMULPD Z26, Z6, Z0
+	VADDPD Z27, Z0, Z0
 	VADDPD Z0, Z4, Z0
-	VBROADCASTSD elementary_absMask<>(SB), Z15
-	VANDPD Z15, Z0, Z0
-	VBROADCASTSD elementary_signMask<>(SB), Z15
-	VANDPD Z15, Z4, Z5
-	VORPD Z5, Z0, Z5
-	VBROADCASTSD elementary_signMask<>(SB), Z15
-	VXORPD Z15, Z8, Z8
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VADDPD Z15, Z8, Z0
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VSUBPD Z15, Z0, Z9
-	VSUBPD Z9, Z8, Z9
-	VBROADCASTSD elementary_cosP5<>(SB), Z15
-	VMULPD Z15, Z7, Z8
-	VBROADCASTSD elementary_cosP4<>(SB), Z15
-	VADDPD Z15, Z8, Z8
-	VMULPD Z8, Z6, Z8
-	VBROADCASTSD elementary_cosP3<>(SB), Z15
-	VMULPD Z15, Z7, Z10
-	VBROADCASTSD elementary_cosP2<>(SB), Z15
-	VADDPD Z15, Z10, Z10
-	VADDPD Z10, Z8, Z10
-	VMULPD Z10, Z6, Z10
-	VBROADCASTSD elementary_cosP1<>(SB), Z15
-	VMULPD Z15, Z7, Z7
-	VBROADCASTSD elementary_cosP0<>(SB), Z15
-	VADDPD Z15, Z7, Z7
-	VADDPD Z7, Z10, Z7
-	VMULPD Z7, Z6, Z7
-	VMULPD Z3, Z4, Z3
-	VBROADCASTSD elementary_zero<>(SB), Z15
-	VADDPD Z15, Z3, Z3
-	VSUBPD Z3, Z7, Z3
-	VPSLLQ $63, Z2, Z7
-	VADDPD Z3, Z9, Z3
-	VADDPD Z3, Z0, Z3
-	VPMOVQ2M Z7, K1
-	VBLENDMPD Z3, Z5, K1, Z5
-	VPSLLQ $62, Z2, Z2
-	VBROADCASTSD elementary_signMask<>(SB), Z15
-	VANDPD Z15, Z2, Z2
-	VXORPD Z2, Z5, Z2
-	VMOVUPD Z2, (DI)
+	VMULPD Z0, Z5, Z0
+	VMULPD Z28, Z6, Z4
+	VADDPD Z29, Z4, Z4
+	VADDPD Z4, Z0, Z4
+	VMULPD Z4, Z6, Z4
+	VMULPD Z4, Z3, Z4
+	VSUBPD Z7, Z30, Z0
+	VMULPD Z0, Z2, Z0
+	VADDPD Z0, Z4, Z0
+	VADDPD Z0, Z3, Z0
+	VANDPD Z16, Z0, Z0
+	VANDPD Z21, Z3, Z4
+	VORPD Z4, Z0, Z4
+	VXORPD Z21, Z7, Z7
+	VADDPD Z30, Z7, Z0
+	VSUBPD Z30, Z0, Z8
+	VSUBPD Z8, Z7, Z8
+	VMULPD Z31, Z6, Z7
+	VADDPD.BCST elementary_cosP4<>(SB), Z7, Z7
+	VMULPD Z7, Z5, Z7
+	VMULPD.BCST elementary_cosP3<>(SB), Z6, Z9
+	VADDPD.BCST elementary_cosP2<>(SB), Z9, Z9
+	VADDPD Z9, Z7, Z9
+	VMULPD Z9, Z5, Z9
+	VMULPD.BCST elementary_cosP1<>(SB), Z6, Z6
+	VADDPD.BCST elementary_cosP0<>(SB), Z6, Z6
+	VADDPD Z6, Z9, Z6
+	VMULPD Z6, Z5, Z6
+	VMULPD Z2, Z3, Z2
+	VADDPD.BCST elementary_zero<>(SB), Z2, Z2
+	VSUBPD Z2, Z6, Z2
+	VPSLLQ $63, Z1, Z6
+	VADDPD Z2, Z8, Z2
+	VADDPD Z2, Z0, Z2
+	VPMOVQ2M Z6, K1
+	VBLENDMPD Z2, Z4, K1, Z4
+	VPSLLQ $62, Z1, Z1
+	VANDPD Z21, Z1, Z1
+	VXORPD Z1, Z4, Z1
+	VMOVUPD Z1, (DI)
 	ADDQ $64, SI
 	ADDQ $64, DI
 	SUBQ $8, CX
@@ -1473,114 +1324,98 @@ TEXT ·cosAVX512(SB), NOSPLIT, $0-32
 	MOVQ a+8(FP), SI
 	MOVQ n+16(FP), CX
 	MOVQ CX, DX
+	VBROADCASTSD elementary_absMask<>(SB), Z16
+	VBROADCASTSD elementary_twoOverPi<>(SB), Z17
+	VBROADCASTSD elementary_expRound<>(SB), Z18
+	VBROADCASTSD elementary_piHalf1<>(SB), Z19
+	VBROADCASTSD elementary_piHalf2<>(SB), Z20
+	VBROADCASTSD elementary_signMask<>(SB), Z21
+	VBROADCASTSD elementary_piHalf3<>(SB), Z22
+	VBROADCASTSD elementary_lowestBit<>(SB), Z23
+	VBROADCASTSD elementary_half<>(SB), Z24
+	VBROADCASTSD elementary_sinP5<>(SB), Z25
+	VBROADCASTSD elementary_sinP4<>(SB), Z26
+	VBROADCASTSD elementary_sinP3<>(SB), Z27
+	VBROADCASTSD elementary_sinP2<>(SB), Z28
+	VBROADCASTSD elementary_sinP1<>(SB), Z29
+	VBROADCASTSD elementary_sinP0<>(SB), Z30
+	VBROADCASTSD elementary_one<>(SB), Z31
 loop:
 	CMPQ CX, $8
 	JL done
 	VMOVUPD (SI), Z0
-	VBROADCASTSD elementary_absMask<>(SB), Z15
-	VPANDQ Z15, Z0, Z1
-	VBROADCASTSD elementary_trigLimit<>(SB), Z15
-	VCMPPD $14, Z15, Z1, K1
-	KMOVB K1, AX
-	TESTL AX, AX
+	VANDPD Z16, Z0, Z1
+	VCMPPD.BCST $14, elementary_trigLimit<>(SB), Z1, K1
+	KTESTB K1, K1
 	JNE done
-	VBROADCASTSD elementary_twoOverPi<>(SB), Z15
-	VMULPD Z15, Z0, Z2
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VADDPD Z15, Z2, Z2
-	VBROADCASTSD elementary_expRound<>(SB), Z15
-	VSUBPD Z15, Z2, Z3
-	VBROADCASTSD elementary_piHalf1<>(SB), Z15
-	VFNMADD231PD Z3, Z15, Z0
-	VBROADCASTSD elementary_piHalf2<>(SB), Z15
-	VMOVAPD Z15, Z4
-	VMULPD Z4, Z3, Z5
-	VMOVAPD Z5, Z6
-	VFMSUB231PD Z3, Z4, Z6
-	VBROADCASTSD elementary_signMask<>(SB), Z15
-	VXORPD Z15, Z5, Z5
-	VADDPD Z5, Z0, Z4
-	VSUBPD Z0, Z4, Z7
-	VSUBPD Z7, Z4, Z8
-	VSUBPD Z8, Z0, Z8
-	VSUBPD Z7, Z5, Z7
-	VADDPD Z7, Z8, Z7
-	VBROADCASTSD elementary_piHalf3<>(SB), Z15
-	VMULPD Z15, Z3, Z3
-	VADDPD Z3, Z6, Z3
-	VSUBPD Z3, Z7, Z3
-	VBROADCASTSD elementary_lowestBit<>(SB), Z15
-	VPADDQ Z15, Z2, Z2
-	VMULPD Z4, Z4, Z7
-	VMULPD Z7, Z7, Z6
-	VBROADCASTSD elementary_half<>(SB), Z15
-	VMULPD Z15, Z7, Z8
-	VBROADCASTSD elementary_sinP5<>(SB), Z15
-	VMULPD Z15, Z7, Z5
-	VBROADCASTSD elementary_sinP4<>(SB), Z15
-	VADDPD Z15, Z5, Z5
-	VMULPD Z5, Z6, Z5
-	VBROADCASTSD elementary_sinP3<>(SB), Z15
-	VMULPD Z15, Z7, Z0
-	VBROADCASTSD elementary_sinP2<>(SB), Z15
-	VADDPD Z15, Z0, Z0
-	VADDPD Z0, Z5, Z0
-	VMULPD Z0, Z6, Z0
-	VBROADCASTSD elementary_sinP1<>(SB), Z15
-	VMULPD Z15, Z7, Z5
-	VBROADCASTSD elementary_sinP0<>(SB), Z15
-	VADDPD Z15, Z5, Z5
-	VADDPD Z5, Z0, Z5
-	VMULPD Z5, Z7, Z5
-	VMULPD Z5, Z4, Z5
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VSUBPD Z8, Z15, Z0
-	VMULPD Z0, Z3, Z0
-	VADDPD Z0, Z5, Z0
+	VMULPD Z17, Z0, Z1
+	VADDPD Z18, Z1, Z1
+	VSUBPD Z18, Z1, Z2
+	VFNMADD231PD Z19, Z2, Z0
+	VMOVAPD Z20, Z3
+	VMULPD Z3, Z2, Z4
+	VMOVAPD Z4, Z5
+	VFMSUB231PD Z2, Z3, Z5
+	VXORPD Z21, Z4, Z4
+	VADDPD Z4, Z0, Z3
+	VSUBPD Z0, Z3, Z6
+	VSUBPD Z6, Z3, Z7
+	VSUBPD Z7, Z0, Z7
+	VSUBPD Z6, Z4, Z6
+	VADDPD Z6, Z7, Z6
+	VMULPD Z22, Z2, Z2
+	VADDPD Z2, Z5, Z2
+	VSUBPD Z2, Z6, Z2
+	VPADDQ Z23, Z1, Z1
+	VMULPD Z3, Z3, Z6
+	VMULPD Z6, Z6, Z5
+	VMULPD Z24, Z6, Z7
+	VMULPD Z25, Z6, Z4
+	VADDPD Z26, Z4, Z4
+	VMULPD Z4, Z5, Z4
+	VMULPD Z27, Z6, Z0
+	VADDPD Z28, Z0, Z0
 	VADDPD Z0, Z4, Z0
-	VBROADCASTSD elementary_absMask<>(SB), Z15
-	VANDPD Z15, Z0, Z0
-	VBROADCASTSD elementary_signMask<>(SB), Z15
-	VANDPD Z15, Z4, Z5
-	VORPD Z5, Z0, Z5
-	VBROADCASTSD elementary_signMask<>(SB), Z15
-	VXORPD Z15, Z8, Z8
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VADDPD Z15, Z8, Z0
-	VBROADCASTSD elementary_one<>(SB), Z15
-	VSUBPD Z15, Z0, Z9
-	VSUBPD Z9, Z8, Z9
-	VBROADCASTSD elementary_cosP5<>(SB), Z15
-	VMULPD Z15, Z7, Z8
-	VBROADCASTSD elementary_cosP4<>(SB), Z15
-	VADDPD Z15, Z8, Z8
-	VMULPD Z8, Z6, Z8
-	VBROADCASTSD elementary_cosP3<>(SB), Z15
-	VMULPD Z15, Z7, Z10
-	VBROADCASTSD elementary_cosP2<>(SB), Z15
-	VADDPD Z15, Z10, Z10
-	VADDPD Z10, Z8, Z10
-	VMULPD Z10, Z6, Z10
-	VBROADCASTSD elementary_cosP1<>(SB), Z15
-	VMULPD Z15, Z7, Z7
-	VBROADCASTSD elementary_cosP0<>(SB), Z15
-	VADDPD Z15, Z7, Z7
-	VADDPD Z7, Z10, Z7
-	VMULPD Z7, Z6, Z7
-	VMULPD Z3, Z4, Z3
-	VBROADCASTSD elementary_zero<>(SB), Z15
-	VADDPD Z15, Z3, Z3
-	VSUBPD Z3, Z7, Z3
-	VPSLLQ $63, Z2, Z7
-	VADDPD Z3, Z9, Z3
-	VADDPD Z3, Z0, Z3
-	VPMOVQ2M Z7, K1
-	VBLENDMPD Z3, Z5, K1, Z5
-	VPSLLQ $62, Z2, Z2
-	VBROADCASTSD elementary_signMask<>(SB), Z15
-	VANDPD Z15, Z2, Z2
-	VXORPD Z2, Z5, Z2
-	VMOVUPD Z2, (DI)
+	VMULPD Z0, Z5, Z0
+	VMULPD Z29, Z6, Z4
+	VADDPD Z30, Z4, Z4
+	VADDPD Z4, Z0, Z4
+	VMULPD Z4, Z6, Z4
+	VMULPD Z4, Z3, Z4
+	VSUBPD Z7, Z31, Z0
+	VMULPD Z0, Z2, Z0
+	VADDPD Z0, Z4, Z0
+	VADDPD Z0, Z3, Z0
+	VANDPD Z16, Z0, Z0
+	VANDPD Z21, Z3, Z4
+	VORPD Z4, Z0, Z4
+	VXORPD Z21, Z7, Z7
+	VADDPD Z31, Z7, Z0
+	VSUBPD Z31, Z0, Z8
+	VSUBPD Z8, Z7, Z8
+	VMULPD.BCST elementary_cosP5<>(SB), Z6, Z7
+	VADDPD.BCST elementary_cosP4<>(SB), Z7, Z7
+	VMULPD Z7, Z5, Z7
+	VMULPD.BCST elementary_cosP3<>(SB), Z6, Z9
+	VADDPD.BCST elementary_cosP2<>(SB), Z9, Z9
+	VADDPD Z9, Z7, Z9
+	VMULPD Z9, Z5, Z9
+	VMULPD.BCST elementary_cosP1<>(SB), Z6, Z6
+	VADDPD.BCST elementary_cosP0<>(SB), Z6, Z6
+	VADDPD Z6, Z9, Z6
+	VMULPD Z6, Z5, Z6
+	VMULPD Z2, Z3, Z2
+	VADDPD.BCST elementary_zero<>(SB), Z2, Z2
+	VSUBPD Z2, Z6, Z2
+	VPSLLQ $63, Z1, Z6
+	VADDPD Z2, Z8, Z2
+	VADDPD Z2, Z0, Z2
+	VPMOVQ2M Z6, K1
+	VBLENDMPD Z2, Z4, K1, Z4
+	VPSLLQ $62, Z1, Z1
+	VANDPD Z21, Z1, Z1
+	VXORPD Z1, Z4, Z1
+	VMOVUPD Z1, (DI)
 	ADDQ $64, SI
 	ADDQ $64, DI
 	SUBQ $8, CX

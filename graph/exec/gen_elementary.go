@@ -36,7 +36,9 @@ type instruction struct {
 	format   string
 	args     []value
 	constant string
+	memory   bool // the constant comes first, where it may stand in memory
 	over     bool // the result replaces the first argument
+	always   bool // it has an effect
 }
 
 // kernel collects the instructions of one function of x, which is value 0.
@@ -45,7 +47,13 @@ type kernel struct {
 	list []instruction
 }
 
+// emit adds an instruction, or finds the one before that computes the same.
 func (k *kernel) emit(i instruction) value {
+	for j, q := range k.list {
+		if q.format == i.format && slices.Equal(q.args, i.args) && q.constant == i.constant {
+			return value(j)
+		}
+	}
 	k.list = append(k.list, i)
 	return value(len(k.list) - 1)
 }
@@ -55,7 +63,7 @@ func (k *kernel) two(name string, a, b value) value {
 	return k.emit(instruction{format: "V" + name + " %[2]s, %[1]s, %[3]s", args: []value{a, b}})
 }
 func (k *kernel) with(name string, a value, c string) value {
-	return k.emit(instruction{format: "V" + name + " %[2]s, %[1]s, %[3]s", args: []value{a}, constant: c})
+	return k.emit(instruction{format: "V" + name + " %[2]s, %[1]s, %[3]s", args: []value{a}, constant: c, memory: true})
 }
 func (k *kernel) from(name, c string, b value) value {
 	return k.emit(instruction{format: "V" + name + " %[1]s, %[2]s, %[3]s", args: []value{b}, constant: c})
@@ -80,16 +88,7 @@ func (k *kernel) fused(name string, c, a, b value) value {
 
 // fusedC is c − a·constant.
 func (k *kernel) fusedC(c, a value, constant string) value {
-	return k.emit(instruction{format: "VFNMADD231PD %[2]s, %[3]s, %[4]s", args: []value{c, a}, constant: constant, over: true})
-}
-
-// choose is yes where x ≥ 0 and no elsewhere.
-func (k *kernel) choose(x, yes, no value) value {
-	format := "VXORPD Y15, Y15, Y15\n\tVCMPPD $13, Y15, %[1]s, Y15\n\tVBLENDVPD Y15, %[2]s, %[3]s, %[4]s"
-	if k.n == 8 {
-		format = "VPXORQ Z15, Z15, Z15\n\tVCMPPD $13, Z15, %[1]s, K1\n\tVBLENDMPD %[2]s, %[3]s, K1, %[4]s"
-	}
-	return k.emit(instruction{format: format, args: []value{x, yes, no}})
+	return k.emit(instruction{format: "VFNMADD231PD %[3]s, %[2]s, %[4]s", args: []value{c, a}, constant: constant, memory: true, over: true})
 }
 
 // bySign is yes where the sign bit of x is set and no elsewhere.
@@ -105,31 +104,60 @@ func (k *kernel) left(a value, bits int) value {
 	return k.emit(instruction{format: fmt.Sprintf("VPSLLQ $%d, %%[1]s, %%[2]s", bits), args: []value{a}})
 }
 
-// write assigns registers, each to the next result once its value is read for the last time, and prints the instructions. Register 15 is for constants.
+// write prints the loop over whole vectors. Each result takes a register that no value still to be read is in; register
+// 15 is for the constants that do not stay in those from 16 on, which AVX-512 has.
 func (k *kernel) write(result value) {
 	last := make([]int, len(k.list))
-	for i, q := range k.list {
+	last[result] = len(k.list)
+	for i, q := range slices.Backward(k.list) {
+		if last[i] == 0 && !q.always {
+			continue
+		}
 		for _, a := range q.args {
-			last[a] = i
+			last[a] = max(last[a], i)
 		}
 	}
-	last[result] = len(k.list)
-	at := make([]int, len(k.list))
-	free := []int{14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}
 	name := func(r int) string { return fmt.Sprintf("%s%d", k.reg, r) }
+	var stay []string
 	for i, q := range k.list {
+		if _, ok := constants[q.constant]; !ok && q.constant != "" {
+			log.Fatalf("no constant %s", q.constant)
+		}
+		if (last[i] > 0 || q.always) && q.constant != "" && !slices.Contains(used, q.constant) {
+			used = append(used, q.constant)
+		}
+		if k.n == 8 && last[i] > 0 && q.constant != "" && len(stay) < 16 && !slices.Contains(stay, q.constant) {
+			p("\tVBROADCASTSD elementary_%s<>(SB), %s", q.constant, name(16+len(stay)))
+			stay = append(stay, q.constant)
+		}
+	}
+	p("loop:\n\tCMPQ CX, $%d\n\tJL done\n\tVMOVUPD (SI), %s", k.n, name(0))
+	at := make([]int, len(k.list))
+	free := []int{14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1}
+	for i, q := range k.list[1:] {
+		i++
+		if last[i] == 0 && !q.always {
+			continue
+		}
 		var operands []any
 		for _, a := range q.args {
 			operands = append(operands, name(at[a]))
 		}
-		if q.constant != "" {
-			use(q.constant)
+		if r := slices.Index(stay, q.constant); r >= 0 {
+			operands = append(operands, name(16+r))
+		} else if q.constant != "" && q.memory {
+			operands = append(operands, fmt.Sprintf("elementary_%s<>(SB)", q.constant))
+			if k.n == 8 {
+				q.format = strings.Replace(q.format, " ", ".BCST ", 1)
+			}
+		} else if q.constant != "" {
 			p("\tVBROADCASTSD elementary_%s<>(SB), %s", q.constant, name(15))
 			operands = append(operands, name(15))
 		}
+		replaced := q.over && last[q.args[0]] == i && !slices.Contains(q.args[1:], q.args[0])
 		release := func() {
 			for j, a := range q.args {
-				if last[a] == i && !slices.Contains(q.args[:j], a) {
+				if last[a] == i && !slices.Contains(q.args[:j], a) && !(replaced && j == 0) {
 					free = append(free, at[a])
 				}
 			}
@@ -143,10 +171,9 @@ func (k *kernel) write(result value) {
 			return r
 		}
 		switch {
-		case q.over && last[q.args[0]] == i && !slices.Contains(q.args[1:], q.args[0]):
+		case replaced:
 			at[i] = at[q.args[0]]
 			release()
-			free = slices.DeleteFunc(free, func(r int) bool { return r == at[i] })
 		case q.over: // the result must not be one of the other operands
 			at[i] = take()
 			p("\tVMOVAPD %s, %s", operands[0], name(at[i]))
@@ -155,13 +182,13 @@ func (k *kernel) write(result value) {
 			release()
 			at[i] = take()
 		}
-		if q.format != "" {
-			p("\t"+q.format, append(operands, name(at[i]))...)
-		} else {
-			p("\tVMOVUPD (SI), %s", name(at[i]))
+		p("\t"+q.format, append(operands, name(at[i]))...)
+		if last[i] == 0 {
+			free = append(free, at[i])
 		}
 	}
 	p("\tVMOVUPD %s, (DI)", name(at[result]))
+	p("\tADDQ $%d, SI\n\tADDQ $%d, DI\n\tSUBQ $%d, CX\n\tJMP loop", 8*k.n, 8*k.n, k.n)
 }
 
 var out bytes.Buffer
@@ -175,15 +202,6 @@ var (
 		"lowestBit": math.Float64frombits(1), "tanhHigh": 20, "sech2High": 374, "lowestPower": -1000, "expLowest": 746}
 	used []string
 )
-
-func use(name string) {
-	if _, ok := constants[name]; !ok {
-		log.Fatalf("no constant %s", name)
-	}
-	if !slices.Contains(used, name) {
-		used = append(used, name)
-	}
-}
 
 func readConstants(file string) {
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
@@ -240,9 +258,22 @@ func (k *kernel) quotient(a, al, b, bl value) (q, e value) {
 	return q, k.mul(k.add(k.fused("VFNMADD", a, q, b), k.sub(al, k.mul(q, bl))), inverse)
 }
 
+// powerOfTwo is 2ⁿ for n + expRound.
 func (k *kernel) powerOfTwo(shifted value) value { return k.left(k.with("PADDQ", shifted, "bias"), 52) }
 
+// times is 2ⁿy where 2ⁿ is a normal number.
+func (k *kernel) times(y, n value) value {
+	if k.n == 8 {
+		return k.two("SCALEFPD", y, n)
+	}
+	return k.mul(y, k.powerOfTwo(k.addC(n, "expRound")))
+}
+
+// scale is 2ⁿy, rounded once.
 func (k *kernel) scale(y, n value) value {
+	if k.n == 8 {
+		return k.two("SCALEFPD", y, n)
+	}
 	half := k.addC(k.mulC(n, "half"), "expRound")
 	rest := k.addC(k.sub(n, k.subC(half, "expRound")), "expRound")
 	return k.mul(k.mul(y, k.powerOfTwo(half)), k.powerOfTwo(rest))
@@ -292,9 +323,9 @@ func (k *kernel) tanh(x value) value {
 
 // onePlus is 1 + 2ⁿ(h + l).
 func (k *kernel) onePlus(n, h, l value) (d, f value) {
-	q := k.powerOfTwo(k.addC(k.atLeast("lowestPower", n), "expRound"))
-	d, f = k.fastSumC("one", k.mul(h, q))
-	return d, k.add(f, k.mul(l, q))
+	n = k.atLeast("lowestPower", n)
+	d, f = k.fastSumC("one", k.times(h, n))
+	return d, k.add(f, k.times(l, n))
 }
 
 func (k *kernel) sech2(x value) value {
@@ -308,23 +339,27 @@ func (k *kernel) sech2(x value) value {
 func (k *kernel) logistic(x value) value {
 	n, h, l := k.expParts(k.minus(k.atMost("expLowest", k.abs(x))))
 	d, f := k.onePlus(n, h, l)
-	zero := k.constant("zero")
-	h = k.choose(x, k.constant("one"), h)
-	y, e := k.quotient(h, k.choose(x, zero, l), d, f)
-	return k.scale(k.add(y, e), k.choose(x, zero, n))
+	// −0 counts as below 0, which gives the same.
+	y, e := k.quotient(k.bySign(x, h, k.constant("one")), k.bySign(x, l, k.constant("zero")), d, f)
+	return k.scale(k.add(y, e), k.bySign(x, n, k.constant("zero")))
 }
 
 func (k *kernel) constant(c string) value {
 	return k.emit(instruction{format: "VMOVAPD %[1]s, %[2]s", constant: c})
 }
 
+// stopBeyond leaves the loop where an entry exceeds the constant.
+func (k *kernel) stopBeyond(a value, c string) {
+	format := "VCMPPD $14, %[2]s, %[1]s, %[3]s\n\tVMOVMSKPD %[3]s, AX\n\tTESTL AX, AX\n\tJNE done"
+	if k.n == 8 {
+		format = "VCMPPD $14, %[2]s, %[1]s, K1\n\tKTESTB K1, K1\n\tJNE done"
+	}
+	k.emit(instruction{format: format, args: []value{a}, constant: c, memory: true, always: true})
+}
+
 // circular is the sine of x, or its cosine.
 func (k *kernel) circular(x value, cosine bool) value {
-	k.emit(instruction{format: map[int]string{
-		4: "VANDPD %[2]s, %[1]s, %[3]s\n\tVBROADCASTSD elementary_trigLimit<>(SB), Y15\n\tVCMPPD $14, Y15, %[3]s, %[3]s\n\tVMOVMSKPD %[3]s, AX\n\tTESTL AX, AX\n\tJNE done",
-		8: "VPANDQ %[2]s, %[1]s, %[3]s\n\tVBROADCASTSD elementary_trigLimit<>(SB), Z15\n\tVCMPPD $14, Z15, %[3]s, K1\n\tKMOVB K1, AX\n\tTESTL AX, AX\n\tJNE done",
-	}[k.n], args: []value{x}, constant: "absMask"})
-	use("trigLimit")
+	k.stopBeyond(k.abs(x), "trigLimit")
 	shifted := k.addC(k.mulC(x, "twoOverPi"), "expRound")
 	n := k.subC(shifted, "expRound")
 	r := k.fusedC(x, n, "piHalf1")
@@ -367,10 +402,8 @@ func main() {
 			p("// func %s%s(d, a *float64, n int) int", f.name, s.name)
 			p("TEXT ·%s%s(SB), NOSPLIT, $0-32", f.name, s.name)
 			p("\tMOVQ d+0(FP), DI\n\tMOVQ a+8(FP), SI\n\tMOVQ n+16(FP), CX\n\tMOVQ CX, DX")
-			p("loop:\n\tCMPQ CX, $%d\n\tJL done", s.n)
 			k := &kernel{set: s}
 			k.write(f.value(k, k.emit(instruction{})))
-			p("\tADDQ $%d, SI\n\tADDQ $%d, DI\n\tSUBQ $%d, CX\n\tJMP loop", 8*s.n, 8*s.n, s.n)
 			p("done:\n\tSUBQ CX, DX\n\tMOVQ DX, ret+24(FP)\n\tVZEROUPPER\n\tRET\n")
 		}
 	}
@@ -378,7 +411,10 @@ func main() {
 	out.Reset()
 	p("// Code generated by gen_elementary.go; DO NOT EDIT.\n\n#include \"textflag.h\"\n")
 	for _, c := range used {
-		p("DATA elementary_%s<>(SB)/8, $0x%016x\nGLOBL elementary_%s<>(SB), RODATA|NOPTR, $8", c, math.Float64bits(constants[c]), c)
+		for lane := range 4 {
+			p("DATA elementary_%s<>+%d(SB)/8, $0x%016x", c, 8*lane, math.Float64bits(constants[c]))
+		}
+		p("GLOBL elementary_%s<>(SB), RODATA|NOPTR, $32", c)
 	}
 	p("")
 	if err := os.WriteFile("elementary_amd64.s", []byte(out.String()+text), 0o644); err != nil {

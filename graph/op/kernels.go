@@ -25,7 +25,7 @@ func twoSum(a, b float64) (s, e float64) {
 
 // product is a·b = p + e exactly, unless e underflows.
 func product(a, b float64) (p, e float64) {
-	p = a * b
+	p = float64(a * b)
 	return p, math.FMA(a, b, -p)
 }
 
@@ -175,7 +175,7 @@ func hyperbolic(x float64) (a, b, c, d float64) {
 	if k < 60 {
 		p = powerOfTwo(expRound - (k + 2))
 		inverse := 1 / h
-		c = inverse * p
+		c = float64(inverse * p)
 		d = float64(c * (math.FMA(-h, inverse, 1) - float64(l*inverse)))
 	}
 	return a, b, c, d

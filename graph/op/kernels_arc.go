@@ -29,8 +29,8 @@ func asin(x float64) float64 {
 		return x + float64(x*asinRest(float64(x*x)))
 	}
 	h, l := halfAngle(x)
-	s, e := fastSum(piHalf1, -2*h)
-	return math.Copysign(s+(e+(piHalf2-2*l)), x)
+	s, e := fastSum(piHalf1, float64(-2*h))
+	return math.Copysign(s+(e+(piHalf2-float64(2*l))), x)
 }
 
 // acos is π/2 − asin x for |x| < ½, and twice the angle of half its size beyond.
