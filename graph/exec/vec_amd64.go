@@ -316,20 +316,20 @@ func cosAVX512(d, a *float64, n int) int
 
 // elementaryKernels holds the vector kernels of elementary functions by their instruction set. A kernel works through
 // whole vectors, up to one with an entry that it leaves to Go, and returns the number of entries done.
-var elementaryKernels = [...][2]func(d, a *float64, n int) int{
-	kExp - kExp:      {expAVX2, expAVX512},
-	kTanh - kExp:     {tanhAVX2, tanhAVX512},
-	kSech2 - kExp:    {sech2AVX2, sech2AVX512},
-	kLogistic - kExp: {logisticAVX2, logisticAVX512},
-	kSin - kExp:      {sinAVX2, sinAVX512},
-	kCos - kExp:      {cosAVX2, cosAVX512},
+var elementaryKernels = [kBinary][2]func(d, a *float64, n int) int{
+	kExp:      {expAVX2, expAVX512},
+	kTanh:     {tanhAVX2, tanhAVX512},
+	kSech2:    {sech2AVX2, sech2AVX512},
+	kLogistic: {logisticAVX2, logisticAVX512},
+	kSin:      {sinAVX2, sinAVX512},
+	kCos:      {cosAVX2, cosAVX512},
 }
 
 // elementary computes op.Unary of each entry.
 func elementary(code opcode, f func(float64) float64, d, a []float64) {
 	lanes := [...]int{0, 4, 8}[level]
 	for d = d[:len(a)]; level > 0 && len(a) >= lanes; {
-		done := elementaryKernels[code-kExp][level-1](&d[0], &a[0], len(a))
+		done := elementaryKernels[code][level-1](&d[0], &a[0], len(a))
 		if len(a)-done >= lanes {
 			elementaryGo(f, d[done:done+lanes], a[done:done+lanes])
 			done += lanes

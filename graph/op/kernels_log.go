@@ -76,8 +76,11 @@ func softplus(x float64) float64 {
 	return s + (e + l)
 }
 
-// pow is e^(y·log x), the exponent to about 67 bits. The cases of zeros, infinities and NaN are those of math.Pow.
-func pow(x, y float64) float64 {
+// pow is x^y. The cases of zeros, infinities and NaN are those of math.Pow.
+func pow(x, y float64) float64 { return powSum(x, y, 0) }
+
+// powSum is x^(y + low) = e^((y + low)·log x), the exponent to about 67 bits; low is 0 if x < 0.
+func powSum(x, y, low float64) float64 {
 	a, k, negative := math.Abs(x), 0, false
 	switch {
 	case !(a > 0 && a <= math.MaxFloat64 && y != 0 && math.Abs(y) <= math.MaxFloat64):
@@ -98,7 +101,7 @@ func pow(x, y float64) float64 {
 	case exponent > expHigh:
 		result = math.Inf(1)
 	case exponent >= expLow:
-		e := math.FMA(y, h, -exponent) + float64(y*l)
+		e := math.FMA(y, h, -exponent) + (float64(y*l) + float64(low*h))
 		var p float64
 		p, result, _ = expParts(exponent, e)
 		result = scale(result, p)

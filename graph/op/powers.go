@@ -146,7 +146,8 @@ func powerSlope(x, y float64, k int) float64 {
 	if factor == 0 {
 		return 0
 	}
-	return float64(factor * pow(x, y-float64(k)))
+	exponent, low := twoSum(y, -float64(k))
+	return float64(factor * powSum(x, exponent, low))
 }
 
 // powSlopeInExponent is the derivative of c(y)·x^(y−k), c(y) = y(y−1)…(y−k+1), with respect to y, for
