@@ -88,41 +88,28 @@ func manyQuarters(x float64) (n uint64, r, e float64) {
 	return n, r, e
 }
 
-// sinRest is (sin r − r)/r and cosRest is cos r − 1 + r²/2 for |r| ≤ π/4, with z = r².
-func sinRest(z float64) float64 {
+// sinRest is sin(r + e) − r for |r| ≤ π/4, with z = r².
+func sinRest(r, e, z float64) float64 {
 	z2 := float64(z * z)
 	p := float64(z2*(float64(z2*(sinP4+float64(z*sinP5)))+(sinP2+float64(z*sinP3)))) + (sinP0 + float64(z*sinP1))
-	return float64(z * p)
+	return float64(r*float64(z*p)) + float64(e*(1-float64(0.5*z)))
 }
 
-func cosRest(z float64) float64 {
+// cosRest is cos(r + e) − 1 + z/2 for |r| ≤ π/4, with z + g = r².
+func cosRest(r, e, z, g float64) float64 {
 	z2 := float64(z * z)
 	p := float64(z2*(float64(z2*(cosP4+float64(z*cosP5)))+(cosP2+float64(z*cosP3)))) + (cosP0 + float64(z*cosP1))
-	return float64(z2 * p)
-}
-
-// sinParts is sin(r + e) = h + l for |r| ≤ π/4, with z = r².
-func sinParts(r, e, z float64) (h, l float64) {
-	return fastSum(r, float64(r*sinRest(z))+float64(e*(1-float64(0.5*z))))
-}
-
-// cosParts is cos(r + e) = h + l, with z + g = r².
-func cosParts(r, e, z, g float64) (h, l float64) {
-	half := float64(0.5 * z)
-	one, f := fastSum(1, -half)
-	return fastSum(one, f+(cosRest(z)-(float64(0.5*g)+float64(r*e))))
+	return float64(z2*p) - (float64(0.5*g) + float64(r*e))
 }
 
 // circular is the sine of n·π/2 + r + e.
 func circular(n uint64, r, e float64) float64 {
-	var y float64
-	if z := float64(r * r); n&1 == 0 {
-		y, _ = sinParts(r, e, z)
-		y = math.Copysign(y, r) // −0
-	} else {
-		y, _ = cosParts(r, e, z, 0)
+	z := float64(r * r)
+	if n&1 == 0 {
+		return flip(math.Copysign(r+sinRest(r, e, z), r), n) // the sign for r = −0
 	}
-	return flip(y, n)
+	one, f := fastSum(1, float64(-0.5*z))
+	return flip(one+(f+cosRest(r, e, z, 0)), n)
 }
 
 func sin(x float64) float64 { return circular(quarters(x)) }
@@ -140,14 +127,15 @@ func flip(y float64, n uint64) float64 {
 func tan(x float64) float64 {
 	n, r, e := quarters(x)
 	z, g := product(r, r)
-	s, t := sinParts(r, e, z)
-	c, d := cosParts(r, e, z, g)
+	s, t := fastSum(r, sinRest(r, e, z))
+	one, f := fastSum(1, float64(-0.5*z))
+	c, d := fastSum(one, f+cosRest(r, e, z, g))
 	if n&1 == 1 {
 		s, t, c, d = -c, -d, s, t
 	}
-	y, f := quotient(s, t, c, d)
+	y, rest := quotient(s, t, c, d)
 	if y == 0 {
 		return x
 	}
-	return y + f
+	return y + rest
 }
