@@ -21,6 +21,8 @@ const (
 	kTanh
 	kSech2
 	kLogistic
+	kSin
+	kCos
 	kBinary // op.Binary(a, b)
 	kPowInt
 	kClamp
@@ -51,7 +53,7 @@ const (
 )
 
 var opcodeNames = [...]string{
-	kAdd: "add", kMul: "mul", kSub: "sub", kDiv: "div", kNeg: "neg", kUnary: "unary", kExp: "exp", kTanh: "tanh", kSech2: "sech2", kLogistic: "logistic", kBinary: "binary", kPowInt: "powi",
+	kAdd: "add", kMul: "mul", kSub: "sub", kDiv: "div", kNeg: "neg", kUnary: "unary", kExp: "exp", kTanh: "tanh", kSech2: "sech2", kLogistic: "logistic", kSin: "sin", kCos: "cos", kBinary: "binary", kPowInt: "powi",
 	kClamp: "clamp", kLess: "less", kLessEqual: "less_equal", kEqual: "equal", kLessInt: "less_i64", kLessEqualInt: "less_equal_i64",
 	kEqualInt: "equal_i64", kAnd: "and", kOr: "or", kNot: "not", kSelect: "select", kSelectInt: "select_i64", kAddInt: "add_i64",
 	kSubInt: "sub_i64", kMulInt: "mul_i64", kNegInt: "neg_i64", kConvert: "convert", kSpread: "spread", kSpreadInt: "spread_i64",
@@ -116,6 +118,10 @@ func elementwise(n *graph.Node, in []graph.Type) (opcode, bool) {
 		return kSech2, true
 	case op.Logistic:
 		return kLogistic, true
+	case op.Sin:
+		return kSin, true
+	case op.Cos:
+		return kCos, true
 	}
 	if float && n.Op.Unary != nil {
 		return kUnary, true

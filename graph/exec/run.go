@@ -93,7 +93,7 @@ func (t *tileOp) run(ws *Workspace, lo, hi int) {
 		neg(ws.floats(t.d, lo, hi), ws.floats(t.a, lo, hi))
 	case kUnary:
 		elementaryGo(t.node.Op.Unary, ws.floats(t.d, lo, hi), ws.floats(t.a, lo, hi))
-	case kExp, kTanh, kSech2, kLogistic:
+	case kExp, kTanh, kSech2, kLogistic, kSin, kCos:
 		elementary(t.code, t.node.Op.Unary, ws.floats(t.d, lo, hi), ws.floats(t.a, lo, hi))
 	case kBinary:
 		f, d, a, b := t.node.Op.Binary, ws.floats(t.d, lo, hi), ws.floats(t.a, lo, hi), ws.floats(t.b, lo, hi)

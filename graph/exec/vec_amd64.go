@@ -7,16 +7,18 @@ import (
 )
 
 //go:generate go run gen_amd64.go
+//go:generate go run gen_elementary.go
 
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 func xgetbv() uint32
 
-// level is the instruction set in use: 0 none, 1 AVX2, 2 AVX-512 (F, DQ). Every level gives the same bits.
+// level is the instruction set in use: 0 none, 1 AVX2 and FMA, 2 AVX-512 (F, DQ) too. Every level gives the same bits.
 var level = detect()
 
 func detect() int {
 	const (
 		osxsave, avx = 1 << 27, 1 << 28
+		fma          = 1 << 12
 		avx2         = 1 << 5
 		avx512       = 1<<16 | 1<<17 // F and DQ
 		saved256     = 0x06          // by the system on a switch
@@ -24,7 +26,7 @@ func detect() int {
 	)
 	most, _, _, _ := cpuid(0, 0)
 	_, _, c, _ := cpuid(1, 0)
-	if most < 7 || c&osxsave == 0 || c&avx == 0 {
+	if most < 7 || c&osxsave == 0 || c&avx == 0 || c&fma == 0 {
 		return 0
 	}
 	_, b, _, _ := cpuid(7, 0)
@@ -277,55 +279,64 @@ func tile(rows, k int, half bool, a []float64, ai, ak int, b []float64, bk int, 
 }
 
 //go:noescape
-func expAVX2(d, a *float64, n int)
+func expAVX2(d, a *float64, n int) int
 
 //go:noescape
-func tanhAVX2(d, a *float64, n int)
+func tanhAVX2(d, a *float64, n int) int
 
 //go:noescape
-func sech2AVX2(d, a *float64, n int)
+func sech2AVX2(d, a *float64, n int) int
 
 //go:noescape
-func logisticAVX2(d, a *float64, n int)
+func logisticAVX2(d, a *float64, n int) int
 
 //go:noescape
-func expAVX512(d, a *float64, n int)
+func sinAVX2(d, a *float64, n int) int
 
 //go:noescape
-func tanhAVX512(d, a *float64, n int)
+func cosAVX2(d, a *float64, n int) int
 
 //go:noescape
-func sech2AVX512(d, a *float64, n int)
+func expAVX512(d, a *float64, n int) int
 
 //go:noescape
-func logisticAVX512(d, a *float64, n int)
+func tanhAVX512(d, a *float64, n int) int
+
+//go:noescape
+func sech2AVX512(d, a *float64, n int) int
+
+//go:noescape
+func logisticAVX512(d, a *float64, n int) int
+
+//go:noescape
+func sinAVX512(d, a *float64, n int) int
+
+//go:noescape
+func cosAVX512(d, a *float64, n int) int
+
+// elementaryKernels holds the vector kernels of elementary functions by their instruction set. A kernel works through
+// whole vectors, up to one with an entry that it leaves to Go, and returns the number of entries done.
+var elementaryKernels = [kBinary][2]func(d, a *float64, n int) int{
+	kExp:      {expAVX2, expAVX512},
+	kTanh:     {tanhAVX2, tanhAVX512},
+	kSech2:    {sech2AVX2, sech2AVX512},
+	kLogistic: {logisticAVX2, logisticAVX512},
+	kSin:      {sinAVX2, sinAVX512},
+	kCos:      {cosAVX2, cosAVX512},
+}
 
 // elementary computes op.Unary of each entry.
 func elementary(code opcode, f func(float64) float64, d, a []float64) {
-	done := 0
-	if lanes := [...]int{0, 4, 8}[level]; lanes > 0 && len(a) >= lanes {
-		done = len(a) / lanes * lanes
-		d, a := &d[:len(a)][0], &a[0]
-		switch {
-		case code == kExp && level == 2:
-			expAVX512(d, a, done)
-		case code == kExp:
-			expAVX2(d, a, done)
-		case code == kTanh && level == 2:
-			tanhAVX512(d, a, done)
-		case code == kTanh:
-			tanhAVX2(d, a, done)
-		case code == kSech2 && level == 2:
-			sech2AVX512(d, a, done)
-		case code == kSech2:
-			sech2AVX2(d, a, done)
-		case code == kLogistic && level == 2:
-			logisticAVX512(d, a, done)
-		case code == kLogistic:
-			logisticAVX2(d, a, done)
+	lanes := [...]int{0, 4, 8}[level]
+	for d = d[:len(a)]; level > 0 && len(a) >= lanes; {
+		done := elementaryKernels[code][level-1](&d[0], &a[0], len(a))
+		if len(a)-done >= lanes {
+			elementaryGo(f, d[done:done+lanes], a[done:done+lanes])
+			done += lanes
 		}
+		d, a = d[done:], a[done:]
 	}
-	elementaryGo(f, d[done:], a[done:])
+	elementaryGo(f, d, a)
 }
 
 //go:noescape

@@ -170,7 +170,7 @@ func numberTree(r *rapid.T, e env, depth int) tree {
 		}, a)
 	case 3:
 		return entrywise(a.inside(r, bindsAtom)+"^"+space(r)+"-b", bindsPower, func(x []float64) (float64, bool) {
-			return math.Pow(x[0], -x[1]), x[0] >= 0 || x[1] == math.Trunc(x[1]) // −b > 0
+			return op.Pow.Binary(x[0], -x[1]), x[0] >= 0 || x[1] == math.Trunc(x[1]) // −b > 0
 		}, a, tree{eval: func(where) []float64 { return e.values[1].F }})
 	case 4, 5:
 		c, b := conditionTree(r, e, depth-1), numberTree(r, e, depth-1)

@@ -58,18 +58,18 @@ func init() {
 			Total: total, Unary: f, JVP: jvp})
 	}
 	everywhere(Exp, "exp", false, exp, scaled(func(s *site) value { return s.Y }))
-	everywhere(Expm1, "expm1", false, math.Expm1, scaled(func(s *site) value { return call(s, Exp, s.X[0]) }))
-	everywhere(Sin, "sin", true, math.Sin, scaled(func(s *site) value { return call(s, Cos, s.X[0]) }))
-	everywhere(Cos, "cos", true, math.Cos, scaled(func(s *site) value { return neg(s, call(s, Sin, s.X[0])) }))
-	everywhere(Tan, "tan", true, math.Tan, scaled(func(s *site) value {
+	everywhere(Expm1, "expm1", false, expm1, scaled(func(s *site) value { return call(s, Exp, s.X[0]) }))
+	everywhere(Sin, "sin", true, sin, scaled(func(s *site) value { return call(s, Cos, s.X[0]) }))
+	everywhere(Cos, "cos", true, cos, scaled(func(s *site) value { return neg(s, call(s, Sin, s.X[0])) }))
+	everywhere(Tan, "tan", true, tan, scaled(func(s *site) value {
 		return add(s, full(s, 1), mul(s, s.Y, s.Y))
 	}))
-	everywhere(Atan, "atan", true, math.Atan, func(s *site, dx []value) value {
+	everywhere(Atan, "atan", true, atan, func(s *site, dx []value) value {
 		h := call(s, Hypot, full(s, 1), s.X[0]) // 1 + x² = h² without overflow
 		return div(s, div(s, dx[0], h), h)
 	})
-	everywhere(Sinh, "sinh", false, math.Sinh, scaled(func(s *site) value { return call(s, Cosh, s.X[0]) }))
-	everywhere(Cosh, "cosh", false, math.Cosh, scaled(func(s *site) value { return call(s, Sinh, s.X[0]) }))
+	everywhere(Sinh, "sinh", false, sinh, scaled(func(s *site) value { return call(s, Cosh, s.X[0]) }))
+	everywhere(Cosh, "cosh", false, cosh, scaled(func(s *site) value { return call(s, Sinh, s.X[0]) }))
 	everywhere(Tanh, "tanh", true, tanh, scaled(func(s *site) value { return call(s, Sech2, s.X[0]) }))
 	everywhere(Sech2, "sech2", true, sech2, scaled(func(s *site) value {
 		return mul(s, full(s, -2), mul(s, call(s, Tanh, s.X[0]), s.Y))
@@ -78,7 +78,7 @@ func init() {
 		return mul(s, s.Y, call(s, Logistic, neg(s, s.X[0])))
 	}))
 	everywhere(Softplus, "softplus", true, softplus, scaled(func(s *site) value { return call(s, Logistic, s.X[0]) }))
-	everywhere(Erf, "erf", true, math.Erf, scaled(func(s *site) value {
+	everywhere(Erf, "erf", true, erf, scaled(func(s *site) value {
 		return mul(s, full(s, 2/math.Sqrt(math.Pi)), call(s, Gaussian, s.X[0]))
 	}))
 	everywhere(Gaussian, "gaussian", true, gaussian, scaled(func(s *site) value {
@@ -100,7 +100,7 @@ func defineLogarithms() {
 		JVP: func(s *site, dx []value) value { return div(s, dx[0], s.X[0]) },
 	})
 	define(Log1p, graph.Op{Name: "log1p", Arity: 1, Infer: graph.ElementwiseInfer, Domain: "x > −1", Safe: []float64{0},
-		Unary: math.Log1p,
+		Unary: log1p,
 		Check: func(_ graph.Attrs, _ []int, x []float64) *graph.Fault {
 			if x[0] <= -1 {
 				return graph.Outside("log1p of %v: the operand must be above -1", x[0])
@@ -150,7 +150,7 @@ func defineArcs() {
 	arc(Acos, "acos", acos, func(s *site, d value) value { return neg(s, d) })
 	define(Atan2, graph.Op{Name: "atan2", Arity: 2, Infer: graph.ElementwiseInfer, Kinks: true, Safe: []float64{0, 1},
 		Domain: "(y, x) ≠ (0, 0); value π and no derivative on the cut y = 0, x < 0",
-		Binary: func(y, x float64) float64 { return math.Atan2(y+0, x) }, // −0 + 0 is +0: one value on the cut
+		Binary: func(y, x float64) float64 { return atan2(y+0, x) }, // −0 + 0 is +0: one value on the cut
 		Check: func(_ graph.Attrs, order []int, v []float64) *graph.Fault {
 			switch {
 			case v[0] == 0 && v[1] == 0:
@@ -175,7 +175,7 @@ func defineArcs() {
 	})
 	define(Hypot, graph.Op{Name: "hypot", Arity: 2, Infer: graph.ElementwiseInfer, Kinks: true, Safe: []float64{1, 0},
 		Domain: "everywhere; value 0 and no derivative at (0, 0)",
-		Binary: math.Hypot,
+		Binary: hypot,
 		Check:  checkAt(func(x []float64) bool { return x[0] == 0 && x[1] == 0 }, "hypot has no derivative at (%v, %v)"),
 		JVP: func(s *site, dx []value) value {
 			left, right := none, none

@@ -26,7 +26,7 @@ const maxSlope = 1 << 10
 func init() {
 	define(Pow, graph.Op{Name: "pow", Arity: 2, Infer: graph.ElementwiseInfer, Kinks: true, Safe: []float64{1, 1},
 		Domain: "x > 0; x < 0 for whole y; 0^y for y ≥ 0. In x smooth except at x = 0 for y that is not whole; in y smooth for x > 0 only",
-		Binary: math.Pow,
+		Binary: pow,
 		Check:  checkPow,
 		JVP: func(s *site, dx []value) value {
 			left, right := none, none
@@ -146,7 +146,8 @@ func powerSlope(x, y float64, k int) float64 {
 	if factor == 0 {
 		return 0
 	}
-	return float64(factor * math.Pow(x, y-float64(k)))
+	exponent, low := twoSum(y, -float64(k))
+	return float64(factor * powSum(x, exponent, low))
 }
 
 // powSlopeInExponent is the derivative of c(y)·x^(y−k), c(y) = y(y−1)…(y−k+1), with respect to y, for
@@ -162,19 +163,39 @@ func powSlopeInExponent(s *site, k int) value {
 	return add(s, mul(s, s.Y, call(s, Log, x)), mul(s, slope, power))
 }
 
-// PowInteger is xⁿ by repeated squaring, |n| ≤ MaxPower; x^−n is 1/xⁿ.
+// maxFactors bounds the exponents for which PowInteger multiplies.
+const maxFactors = 64
+
+// PowInteger is xⁿ, |n| ≤ MaxPower. For a small exponent it squares repeatedly and carries what each product rounds off; where that is
+// out of its range, and for large exponents, it is pow.
 func PowInteger(x float64, n int) float64 {
-	if n < 0 {
-		return 1 / PowInteger(x, -n)
+	switch n {
+	case 0:
+		return 1
+	case 1:
+		return x
+	case 2:
+		return float64(x * x)
+	case -1:
+		return 1 / x
 	}
-	y := 1.0
-	for ; n > 0; n >>= 1 {
-		if n&1 == 1 {
-			y = float64(y * x)
+	if -maxFactors <= n && n <= maxFactors {
+		h, l, s, t := 1.0, 0.0, x, 0.0
+		for m := max(n, -n); ; m >>= 1 {
+			if m&1 == 1 {
+				h, l = multiplyParts(h, l, s, t)
+			}
+			if m == 1 {
+				break
+			}
+			s, t = multiplyParts(s, t, s, t)
 		}
-		if n > 1 {
-			x = float64(x * x)
+		if a := math.Abs(h); 0x1p-900 < a && a < 0x1p900 {
+			if n < 0 {
+				h, l = quotient(1, 0, h, l)
+			}
+			return h + l
 		}
 	}
-	return y
+	return pow(x, float64(n))
 }

@@ -26,13 +26,13 @@ func init() {
 			y[k] = sum / (2 * y[0])
 		}
 	})
-	pair(Sin, math.Cos, 1, -1)                        // s′ = c·x′, c′ = −s·x′
-	pair(Cos, math.Sin, -1, 1)                        // c′ = −s·x′, s′ = c·x′
-	pair(Sinh, math.Cosh, 1, 1)                       // s′ = c·x′, c′ = s·x′
-	pair(Cosh, math.Sinh, 1, 1)                       // c′ = s·x′, s′ = c·x′
+	pair(Sin, cos, 1, -1)                             // s′ = c·x′, c′ = −s·x′
+	pair(Cos, sin, -1, 1)                             // c′ = −s·x′, s′ = c·x′
+	pair(Sinh, cosh, 1, 1)                            // s′ = c·x′, c′ = s·x′
+	pair(Cosh, sinh, 1, 1)                            // c′ = s·x′, s′ = c·x′
 	series(Sech2, func(y []float64, x ...[]float64) { // q′ = −2·t·q·x′, t′ = q·x′
 		t := make([]float64, len(y))
-		t[0] = math.Tanh(x[0][0])
+		t[0] = tanh(x[0][0])
 		product := make([]float64, len(y)) // t·q
 		for k := 1; k < len(y); k++ {
 			product[k-1] = convolve(t, y, k-1)
@@ -211,10 +211,10 @@ func powSeries(y []float64, x ...[]float64) {
 			y[k] = sum / (float64(k) * base[0])
 		}
 	default:
-		log := make([]float64, len(y))
-		log[0] = math.Log(base[0])
-		logarithm(log, base)
-		exponent := multiply(x[1], log)
+		logs := make([]float64, len(y))
+		logs[0] = log(base[0])
+		logarithm(logs, base)
+		exponent := multiply(x[1], logs)
 		for k := 1; k < len(y); k++ {
 			step(y, exponent, k, 1, y)
 		}
