@@ -281,7 +281,7 @@ func scalars() {
 	p("TEXT ·scalarLoop(SB), NOSPLIT, $0-40")
 	p("\tMOVQ base+0(FP), DI\n\tMOVQ views+8(FP), R9\n\tMOVQ pc+16(FP), SI")
 	p("\tMOVQ $0x7ff0000000000000, R12\n\tMOVQ $0x0010000000000000, R13\n\tXORL R11, R11")
-	p("\tVBROADCASTSD signMask<>(SB), Y14")
+	p("\tVPCMPEQD Y14, Y14, Y14\n\tVPSLLQ $63, Y14, Y14") // the sign bits
 	p("\tLEAQ ·scalarHandlers(SB), DX")
 	p("\tMOVWLZX (SI), R8\n\tSHLQ $7, R8\n\tADDQ DX, R8\n\tJMP R8\n")
 	p("// func scalarHandlers(base unsafe.Pointer, views *[]float64, pc *scalar, flag *uint64) *scalar")
