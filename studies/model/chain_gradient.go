@@ -46,12 +46,11 @@ func (c *chainPoint) putDerivative(r *results.Record, f *results.Fields, what st
 	}
 }
 
-// gapLimit is the adjoint–tangent gap, relative to |∇J|·|v|, beyond which the gradient is refused. Rounding alone stays far below, also
-// over many steps.
+// gapLimit is the adjoint–tangent gap beyond which the gradient is refused. Rounding alone stays far below, also over many steps.
 const gapLimit = 1e-6
 
 // gap compares one directional derivative with the tangent that the whole chain carries forward, in a seeded direction v of
-// start, parameters and controls: |∇J·v − J̇| over |∇J|·|v|. A gap beyond gapLimit, and a tangent that cannot be computed, are refusals.
+// start, parameters and controls: |∇J·v − J̇| over Σ|∂J/∂xᵢ vᵢ|. A gap beyond gapLimit, and a tangent that cannot be computed, are refusals.
 func (c *chainPoint) gap(ctx context.Context, g *swept) (float64, error) {
 	direction := c.direction(rand.New(rand.NewPCG(c.seed, 0x746167)))
 	forward, err := c.along(ctx, direction)
@@ -64,16 +63,14 @@ func (c *chainPoint) gap(ctx context.Context, g *swept) (float64, error) {
 	if err != nil {
 		return math.NaN(), graph.Within("the tangent that the gradient is held against", err)
 	}
-	adjoint, size, scale := dot(g.gradient, direction), 0.0, 0.0
-	for _, x := range g.gradient {
-		size = math.Hypot(size, x)
-	}
-	for _, x := range direction {
-		scale = math.Hypot(scale, x)
+	adjoint, size := 0.0, 0.0
+	for i, v := range direction {
+		term := float64(g.gradient[i] * v)
+		adjoint, size = adjoint+term, size+math.Abs(term)
 	}
 	gap := math.Abs(adjoint - forward)
 	if size > 0 {
-		gap = gap / scale / size
+		gap /= size
 	}
 	if !(gap <= gapLimit) {
 		return gap, &graph.Failure{Status: graph.AdjointNotConverged, Reason: fmt.Sprintf(
@@ -91,19 +88,31 @@ func statusOf(err error) graph.Status {
 	return ""
 }
 
-// direction draws a direction of start, parameters and controls; the running sum starts at 0 and does not move.
+// direction draws a direction of start, parameters and controls, in the unit of each; the running sum starts at 0 and does not move.
 func (c *chainPoint) direction(rng *rand.Rand) []float64 {
-	n := len(c.start)
+	x, blocks := c.here(), []int{}
+	for _, t := range c.model.State {
+		blocks = append(blocks, t.Len())
+	}
+	running := c.Study.Chain.Running.Text != ""
+	if running {
+		blocks = append(blocks, 1)
+	}
 	for _, list := range [][][]float64{c.params, c.controls} {
 		for _, x := range list {
-			n += len(x)
+			blocks = append(blocks, len(x))
 		}
 	}
-	v := random(rng, n)
-	if c.Study.Chain.Running.Text != "" {
+	v := inUnits(random(rng, len(x)), x, blocks)
+	if running {
 		v[len(c.start)-1] = 0
 	}
 	return v
+}
+
+// here is the point itself: start, parameters and controls in one vector.
+func (c *chainPoint) here() []float64 {
+	return slices.Concat(append(append([][]float64{c.start}, c.params...), c.controls...)...)
 }
 
 // parts divides a direction into those of the start, of each parameter and of each control.
