@@ -15,7 +15,7 @@ import (
 // computes, is wrong under every schedule; here it shows.
 type Tangency struct {
 	Adjoint, Tangent float64 // ∇J·v and J̇
-	Size             float64 // ‖∇J‖·‖v‖
+	Size             float64 // Σ|∂J/∂xᵢ vᵢ|
 	// Tolerance is what rounding may put between the two.
 	//
 	// It is measured, as the largest deviation of some runs, times a factor for chance: forward in the direction s·v, where every
@@ -34,7 +34,7 @@ const (
 	roundingFactor = 1000
 )
 
-// Gap returns |∇J·v − J̇| relative to ‖∇J‖·‖v‖, or itself where the gradient is 0.
+// Gap returns |∇J·v − J̇| relative to Σ|∂J/∂xᵢ vᵢ|, or itself where that is 0.
 func (t Tangency) Gap() float64 { return t.relative(math.Abs(t.Adjoint - t.Tangent)) }
 
 // Bound returns the tolerance, relative as the gap is.
@@ -113,7 +113,7 @@ func (c *Chain) Hold(ctx context.Context, at Values, v Direction, gradient []flo
 	}
 	t := Tangency{Tangent: tangent}
 	flat := v.flat(c.spec.Running)
-	t.Adjoint, t.Size = dot(gradient, flat), norm(gradient)*norm(flat)
+	t.Adjoint, t.Size = dot(gradient, flat)
 	spread, largest := 0.0, 0.0
 	for range perturbedRuns {
 		s := 1 + rng.Float64()
@@ -125,7 +125,8 @@ func (c *Chain) Hold(ctx context.Context, at Values, v Direction, gradient []flo
 		if err != nil {
 			return Tangency{}, err
 		}
-		spread = max(spread, math.Abs(moved/s-tangent), math.Abs(dot(g, flat)/s-t.Adjoint))
+		again, _ := dot(g, flat)
+		spread = max(spread, math.Abs(moved/s-tangent), math.Abs(again/s-t.Adjoint))
 		largest = max(largest, most)
 	}
 	const unit, smallest = 0x1p-53, 0x1p-1022
@@ -133,20 +134,13 @@ func (c *Chain) Hold(ctx context.Context, at Values, v Direction, gradient []flo
 	return t, nil
 }
 
-func dot(x, y []float64) float64 {
-	s := 0.0
-	for i := range x {
-		s += float64(x[i] * y[i])
+// dot returns Σ xᵢyᵢ and Σ|xᵢyᵢ|.
+func dot(x, y []float64) (sum, size float64) {
+	for i, v := range x {
+		term := float64(v * y[i])
+		sum, size = sum+term, size+math.Abs(term)
 	}
-	return s
-}
-
-func norm(x []float64) float64 {
-	s := 0.0
-	for _, v := range x {
-		s = math.Hypot(s, v)
-	}
-	return s
+	return sum, size
 }
 
 // along runs the chain of (x, ẋ) and returns J̇. With rng, it moves the tangents at random, and returns their largest entry too.

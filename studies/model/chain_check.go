@@ -34,29 +34,7 @@ func (s *chainSolver) checkChain(ctx context.Context, p studies.Point) ([]Differ
 		return refuse(err)
 	}
 	rng := rand.New(rand.NewPCG(s.seed, 0x636865636b))
-	v := c.direction(rng)
-	x := make([]float64, len(v))
-	start, params, controls := c.parts(x)
-	copy(start, c.start)
-	for i := range params {
-		copy(params[i], c.params[i])
-	}
-	for i := range controls {
-		copy(controls[i], c.controls[i])
-	}
-	var blocks []int
-	for _, t := range s.model.State {
-		blocks = append(blocks, t.Len())
-	}
-	if s.model.Study.Chain.Running.Text != "" {
-		blocks = append(blocks, 1) // the running sum
-	}
-	for _, part := range [][][]float64{params, controls} {
-		for _, x := range part {
-			blocks = append(blocks, len(x))
-		}
-	}
-	inUnits(v, x, blocks)
+	v, x := c.direction(rng), c.here()
 	// The start is moved, not computed again: its own derivative is part of the parameters' only.
 	f := func(x []float64) (float64, error) { return c.evaluate(ctx, x) }
 	partial := dot(g.gradient, v)

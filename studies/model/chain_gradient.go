@@ -125,19 +125,31 @@ func statusOf(err error) graph.Status {
 	return ""
 }
 
-// direction draws a direction of start, parameters and controls; the running sum starts at 0 and does not move.
+// direction draws a direction of start, parameters and controls, in the unit of each; the running sum starts at 0 and does not move.
 func (c *chainPoint) direction(rng *rand.Rand) []float64 {
-	n := len(c.start)
+	x, blocks := c.here(), []int{}
+	for _, t := range c.model.State {
+		blocks = append(blocks, t.Len())
+	}
+	running := c.Study.Chain.Running.Text != ""
+	if running {
+		blocks = append(blocks, 1)
+	}
 	for _, list := range [][][]float64{c.params, c.controls} {
 		for _, x := range list {
-			n += len(x)
+			blocks = append(blocks, len(x))
 		}
 	}
-	v := random(rng, n)
-	if c.Study.Chain.Running.Text != "" {
+	v := inUnits(random(rng, len(x)), x, blocks)
+	if running {
 		v[len(c.start)-1] = 0
 	}
 	return v
+}
+
+// here is the point itself: start, parameters and controls in one vector.
+func (c *chainPoint) here() []float64 {
+	return slices.Concat(append(append([][]float64{c.start}, c.params...), c.controls...)...)
 }
 
 // parts divides a direction into those of the start, of each parameter and of each control.

@@ -247,6 +247,15 @@ func TestChainGap(t *testing.T) {
 	}
 }
 
+// Beside a parameter of 1e12, one of 1e-9 must not move by 1 in the tangent that a gradient is held against: dJ/ds is 0, as a
+// difference of terms of 1e21, whose rounding would be all that there is to compare.
+func TestChainGapInAnyUnits(t *testing.T) {
+	row := chainRow(t, solveText(t, "kind = \"chain\"\n[parameters]\nk = 1e12\ns = 1e-9\n[state]\ny = { start = \"k\" }\n[chain]\nsteps = 7\n[next]\ny = \"k * sqrt(3 * s) / sqrt(s)\"\n[objective]\nJ = \"y\"\n", 0).Record)
+	if d, gap := number(t, row, "dJ_k"), number(t, row, "adjoint_tangent_gap"); math.Abs(d-math.Sqrt(3)) > 1e-12 || !(gap < 1e-12) {
+		t.Errorf("dJ_k is %v, the gap %g", d, gap)
+	}
+}
+
 func TestChainOfNoSteps(t *testing.T) {
 	out := solveText(t, subChain("T = 9", "T = 0"), 0)
 	row := chainRow(t, out.Record)
