@@ -70,8 +70,8 @@ func OpenLog(dir string, key Key) (*Log, error) {
 	return l, nil
 }
 
-// Find returns the last record of a point that belongs to the run and was in the log when it was opened. It is read from the
-// file each time, so that a long sweep does not fill the memory.
+// Find returns the last record of a point that belongs to the run and is in the file. It is read from there each time, so that a
+// long sweep does not fill the memory.
 func (l *Log) Find(point string) (*Record, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -98,6 +98,7 @@ func (l *Log) Append(r *Record) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.seen.places[r.Point] = place{l.size + int64(len(l.group)), int64(len(line))}
 	l.group = append(l.group, line...)
 	wait := groupTime - time.Since(l.wrote)
 	if wait <= 0 || len(l.group) >= groupSize {
@@ -134,6 +135,20 @@ func (l *Log) write() error {
 		l.group = nil
 	}
 	return nil
+}
+
+// Run returns the run of a manifest with the records that are in the file by now, as Load does but without reading them.
+func (l *Log) Run(m *Manifest) *Run {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	written := *l.seen
+	written.places = make(map[string]place, len(l.seen.places))
+	for point, p := range l.seen.places {
+		if p.at < l.size {
+			written.places[point] = p
+		}
+	}
+	return &Run{Manifest: *m, Notes: l.Notes(), dir: filepath.Dir(l.file.Name()), log: &written}
 }
 
 // Flush brings the records to the disk.

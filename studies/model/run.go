@@ -94,12 +94,8 @@ func Run(ctx context.Context, m *Model, name string, o Options) (*Summary, error
 		manifest.Finished = &finished
 		err = manifest.Write(o.Dir)
 	}
-	run, loading := results.Load(o.Dir)
-	if loading != nil {
-		return nil, errors.Join(err, loading)
-	}
-	s.Run = run
-	return s, errors.Join(err, run.Write(o.Dir, o.Formats...))
+	s.Run = log.Run(&manifest)
+	return s, errors.Join(err, s.Run.Write(o.Dir, o.Formats...))
 }
 
 // mayWorkNow reports a record that another run may not repeat: a full disk is no property of its point.
