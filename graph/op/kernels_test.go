@@ -45,6 +45,27 @@ func TestSymmetry(t *testing.T) {
 	}
 }
 
+// Functions of slope 1 at 0 are their operand near it, down to the smallest numbers.
+func TestNearZero(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	for i := range 20_000 {
+		x := math.Copysign(math.Exp2(-1074+1018*r.Float64()), r.Float64()-0.5)
+		if i < 100 {
+			x = float64(i) * math.SmallestNonzeroFloat64
+		}
+		for _, o := range []*graph.Op{op.Sin, op.Tan, op.Asin, op.Atan, op.Sinh, op.Tanh, op.Expm1, op.Log1p} {
+			if y := o.Unary(x); !same(x, y) {
+				t.Fatalf("%s of %v is %v", o.Name, x, y)
+			}
+		}
+		for _, o := range []*graph.Op{op.Cos, op.Cosh, op.Exp, op.Sech2, op.Gaussian} {
+			if y := o.Unary(x); y != 1 {
+				t.Fatalf("%s of %v is %v", o.Name, x, y)
+			}
+		}
+	}
+}
+
 // Everywhere the kernels agree with package math to the digits that both have, in the sign of zero, and in what is infinite or NaN.
 func TestAgainstMath(t *testing.T) {
 	close := func(have, want, relative float64) bool {
