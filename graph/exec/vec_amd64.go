@@ -327,14 +327,16 @@ var elementaryKernels = [kBinary][2]func(d, a *float64, n int) int{
 
 // elementary computes op.Unary of each entry.
 func elementary(code opcode, f func(float64) float64, d, a []float64) {
-	lanes := [...]int{0, 4, 8}[level]
-	for d = d[:len(a)]; level > 0 && len(a) >= lanes; {
-		done := elementaryKernels[code][level-1](&d[0], &a[0], len(a))
-		if len(a)-done >= lanes {
-			elementaryGo(f, d[done:done+lanes], a[done:done+lanes])
-			done += lanes
+	d = d[:len(a)]
+	for set := level; set > 0; set-- { // what is left of AVX-512 may still fill a vector of AVX2
+		for lanes := 4 * set; len(a) >= lanes; {
+			done := elementaryKernels[code][set-1](&d[0], &a[0], len(a))
+			if len(a)-done >= lanes {
+				elementaryGo(f, d[done:done+lanes], a[done:done+lanes])
+				done += lanes
+			}
+			d, a = d[done:], a[done:]
 		}
-		d, a = d[done:], a[done:]
 	}
 	elementaryGo(f, d, a)
 }

@@ -251,14 +251,10 @@ func hypot(x, y float64) float64 {
 	case !(b > 0 && a <= math.MaxFloat64):
 		return math.Hypot(x, y)
 	case a > 0x1p500:
-		return float64(root(a*0x1p-600, b*0x1p-600) * 0x1p600)
+		return float64(hypot(a*0x1p-600, b*0x1p-600) * 0x1p600)
 	case a < 0x1p-450:
-		return float64(root(a*0x1p600, b*0x1p600) * 0x1p-600)
+		return float64(hypot(a*0x1p600, b*0x1p600) * 0x1p-600)
 	}
-	return root(a, b)
-}
-
-func root(a, b float64) float64 {
 	p, e := product(a, a)
 	q, f := product(b, b)
 	s, g := fastSum(p, q)
