@@ -16,8 +16,8 @@ type linearized struct {
 
 	once                     sync.Once
 	primal, forward, reverse *exec.Exec
-	in, out                  []graph.Type // of the inputs in wrt and of the outputs
-	constant                 bool         // the derivative is the same at every state
+	in, out                  []int // lengths of the inputs in wrt and of the outputs
+	constant                 bool  // the derivative is the same at every state
 	err                      error
 }
 
@@ -25,9 +25,11 @@ func (l *linearized) compile() error {
 	l.once.Do(func() {
 		linear := graph.Linearize(l.program, l.wrt)
 		for _, i := range l.wrt {
-			l.in = append(l.in, l.program.Inputs[i].Type)
+			l.in = append(l.in, l.program.Inputs[i].Type.Len())
 		}
-		l.out = l.program.OutputTypes()
+		for _, t := range l.program.OutputTypes() {
+			l.out = append(l.out, t.Len())
+		}
 		l.constant = constantIn(linear.Primal, len(l.out), l.state)
 		compile := func(dst **exec.Exec, p *graph.Program) {
 			if l.err == nil {
@@ -64,6 +66,7 @@ type Derivative struct {
 	*linearized
 	primalSpace *exec.Workspace
 	values      []exec.Buffer // outputs, then residuals
+	outputs     []float64     // one after the other
 	push, pull  lanes
 }
 
@@ -78,8 +81,10 @@ func newDerivative(l *linearized) (*Derivative, error) {
 	if err := l.compile(); err != nil {
 		return nil, err
 	}
-	return &Derivative{linearized: l, primalSpace: l.primal.NewWorkspace(),
-		values: exec.NewBuffers(l.primal.Program().OutputTypes(), 1)}, nil
+	d := &Derivative{linearized: l, primalSpace: l.primal.NewWorkspace(),
+		values: exec.NewBuffers(l.primal.Program().OutputTypes(), 1)}
+	d.outputs = join(d.values[:len(l.out)])
+	return d, nil
 }
 
 // at evaluates the program and keeps its residuals; value, if not nil, receives the outputs.
@@ -87,9 +92,7 @@ func (d *Derivative) at(value []float64, inputs []exec.Buffer) error {
 	if err := d.primal.Run(d.primalSpace, inputs, d.values); err != nil {
 		return err
 	}
-	if value != nil {
-		gather(value, d.values[:len(d.out)])
-	}
+	copy(value, d.outputs)
 	return nil
 }
 
@@ -104,31 +107,36 @@ func (d *Derivative) Pull(dst, cotangents []float64, lanes int) error {
 	return d.pull.run(d.reverse, d.values[len(d.out):], d.out, d.in, dst, cotangents, lanes)
 }
 
-func (l *lanes) run(e *exec.Exec, residuals []exec.Buffer, in, out []graph.Type, dst, src []float64, count int) error {
+func (l *lanes) run(e *exec.Exec, residuals []exec.Buffer, in, out []int, dst, src []float64, count int) error {
 	if count == 0 {
 		return nil
 	}
 	if l.count != count {
-		*l = lanes{count: count, workspace: e.NewLanes(count), in: slices.Clone(residuals)}
+		*l = lanes{count: count, workspace: e.NewLanes(count),
+			in: append(slices.Clone(residuals), make([]exec.Buffer, len(in))...), out: make([]exec.Buffer, len(out))}
 	}
-	l.in = cut(l.in[:len(residuals)], in, src, count)
-	l.out = cut(l.out[:0], out, dst, count)
+	cut(l.in[len(residuals):], in, src, count)
+	cut(l.out, out, dst, count)
 	return e.RunLanes(l.workspace, l.in, l.out)
 }
 
-// cut appends buffers that share the entries of x, in order.
-func cut(buffers []exec.Buffer, types []graph.Type, x []float64, lanes int) []exec.Buffer {
-	for _, t := range types {
-		n := t.Len() * lanes
-		buffers = append(buffers, exec.Buffer{F: x[:n:n]})
+// cut points buffers at the entries of x, in order.
+func cut(buffers []exec.Buffer, lengths []int, x []float64, lanes int) {
+	for i := range buffers {
+		n := lengths[i] * lanes
+		buffers[i].F = x[:n:n]
 		x = x[n:]
 	}
-	return buffers
 }
 
-// gather concatenates buffers into dst.
-func gather(dst []float64, buffers []exec.Buffer) {
-	for _, b := range buffers {
-		dst = dst[copy(dst, b.F):]
+// join moves the floats of buffers into one array, in order.
+func join(buffers []exec.Buffer) []float64 {
+	var x []float64
+	lengths := make([]int, len(buffers))
+	for i, b := range buffers {
+		lengths[i] = len(b.F)
+		x = append(x, b.F...)
 	}
+	cut(buffers, lengths, x, 1)
+	return x
 }

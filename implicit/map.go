@@ -17,8 +17,11 @@ type Map struct {
 	*compiled
 	inputs                   []*graph.Tensor
 	buffers                  []exec.Buffer // the entries of inputs
+	z, theta                 []float64     // the entries of the state and of the parameters, which the buffers share
 	workspace                *exec.Workspace
 	value                    []exec.Buffer
+	outputs                  []float64 // the entries of value
+	unitState, unitParams    []float64 // identity matrices, on first use
 	perturber, pullPerturber *graph.Perturber
 
 	byState, byParams, byBoth *Derivative
@@ -75,13 +78,28 @@ func NewMap(p *graph.Program, state, params []int, fixed []*graph.Tensor) (*Map,
 func (f *Map) Clone() *Map {
 	c := &Map{compiled: f.compiled, inputs: slices.Clone(f.inputs), buffers: make([]exec.Buffer, len(f.inputs)),
 		workspace: f.e.NewWorkspace(), value: exec.NewBuffers(f.p.OutputTypes(), 1)}
-	for _, i := range slices.Concat(f.state, f.params) {
-		c.inputs[i] = graph.NewTensor(f.p.Inputs[i].Type)
-	}
+	c.outputs = join(c.value)
+	c.z, c.theta = c.own(f.state), c.own(f.params)
 	for i, x := range c.inputs {
 		c.Fix(i, x)
 	}
 	return c
+}
+
+// own gives inputs entries that lie one after the other.
+func (f *Map) own(inputs []int) []float64 {
+	n := 0
+	for _, i := range inputs {
+		n += f.p.Inputs[i].Type.Len()
+	}
+	x := make([]float64, n)
+	rest := x
+	for _, i := range inputs {
+		t := f.p.Inputs[i].Type
+		k := t.Len()
+		f.inputs[i], rest = &graph.Tensor{Type: t, F: rest[:k:k]}, rest[k:]
+	}
+	return x
 }
 
 // Fix changes the value of a fixed input.
@@ -94,12 +112,8 @@ func (f *Map) Dims() (state, params, out int) { return f.m, f.n, f.out }
 
 // set puts z and θ into the inputs.
 func (f *Map) set(z, theta []float64) {
-	for _, i := range f.state {
-		z = z[copy(f.buffers[i].F, z):]
-	}
-	for _, i := range f.params {
-		theta = theta[copy(f.buffers[i].F, theta):]
-	}
+	copy(f.z, z)
+	copy(f.theta, theta)
 }
 
 // Eval sets dst = f(z, θ).
@@ -108,7 +122,7 @@ func (f *Map) Eval(dst, z, theta []float64) error {
 	if err := f.e.Run(f.workspace, f.buffers, f.value); err != nil {
 		return err
 	}
-	gather(dst, f.value)
+	copy(dst, f.outputs)
 	return nil
 }
 
@@ -118,12 +132,18 @@ func (f *Map) StateJacobian(dst, value, z, theta []float64) error {
 	if err != nil {
 		return err
 	}
-	return d.Push(dst, identity(f.m), f.m)
+	if f.unitState == nil {
+		f.unitState = identity(f.m)
+	}
+	return d.Push(dst, f.unitState, f.m)
 }
 
 // ParamJacobian sets dst = f_θ, row-major.
 func (f *Map) ParamJacobian(dst, z, theta []float64) error {
-	return f.paramProduct(dst, identity(f.n), f.n, z, theta)
+	if f.unitParams == nil {
+		f.unitParams = identity(f.n)
+	}
+	return f.paramProduct(dst, f.unitParams, f.n, z, theta)
 }
 
 // paramProduct sets dst = f_θ V for a row-major matrix V of lanes columns.
