@@ -59,6 +59,7 @@ type pending struct {
 }
 
 func (lo *lowering) emitScalars(s int) {
+	first := len(lo.c.scalars)
 	units := lo.arrange(lo.selectScalars(s))
 	lastReader := map[graph.Value]int{} // by unit
 	for k, unit := range units {
@@ -91,6 +92,7 @@ func (lo *lowering) emitScalars(s int) {
 		}
 	}
 	w.release()
+	forward(lo.c.scalars[first:])
 	lo.c.scalars = append(lo.c.scalars, scalar{code: scalarReturn})
 }
 
@@ -116,6 +118,40 @@ func (lo *lowering) emitSingle(q *pending, release func(graph.Value)) {
 		ins.d = 8 * uint32(lo.at(q.d).reg)
 	}
 	lo.c.scalars = append(lo.c.scalars, ins)
+}
+
+// forward marks the instructions whose operand a is the result of the one before; a sum or product may exchange its
+// operands for that.
+func forward(list []scalar) {
+	for k := 1; k < len(list); k++ {
+		q, before := &list[k], &list[k-1]
+		if code, entries := before.parts(); entries != 1 || code < scalarAdd || q.code < scalarAdd || q.code >= scalarEnd {
+			continue
+		}
+		if q.b == before.d && q.a != before.d && commutes(q.code) {
+			q.a, q.b = q.b, q.a
+		}
+		if q.a == before.d {
+			q.code += scalarForward
+		}
+	}
+}
+
+// commutes reports whether the first operation of an instruction is a sum or a product.
+func commutes(code uint16) bool {
+	switch {
+	case code < scalarDiv:
+		return code != scalarSub
+	case code < scalarPair:
+		return false
+	case code < scalarChain:
+		return (code-scalarPair)/4 != uint16(kSub)
+	case code < scalarFork:
+		return (code-scalarChain)/16 != uint16(kSub)
+	case code < scalarLong:
+		return (code-scalarFork)/9 != uint16(kSub)
+	}
+	return (code-scalarLong)/64 != uint16(kSub)
 }
 
 func (ins *scalar) operands() [5]*uint32 {
