@@ -24,6 +24,7 @@ type code struct {
 	nodes     []*graph.Node // leaf functions of scalar instructions
 	constants []constant
 
+	fours      bool // all is there four times, for four lanes
 	scalarOnly bool // there is one step of scalars at most, and no other input or output
 
 	inputs, outputs           []size

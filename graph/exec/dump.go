@@ -38,6 +38,9 @@ func (e *Exec) String() string {
 	if e.lanes != nil {
 		s += "\n" + e.lanes.String()
 	}
+	if e.fours != nil {
+		s += "\n" + e.fours().String()
+	}
 	return s
 }
 
@@ -53,6 +56,9 @@ func (c *code) String() string {
 	heading := "exec"
 	if c.laned {
 		heading = "exec on lanes"
+	}
+	if c.fours {
+		heading = "exec on four lanes"
 	}
 	l.line("%s %s: %d steps, tiles of %d entries", heading, c.p.Name, len(c.steps), c.tile)
 	for k, s := range c.steps {

@@ -23,7 +23,7 @@ func TestListing(t *testing.T) {
 	kinds := b.Build(b.Emit(op.Select, nil, sign, scaled, b.Zeros(graph.F64(3))), turned)
 
 	var s strings.Builder
-	for _, p := range []*graph.Program{lorenz63(), fusedTanh(1000), kinds, graph.Linearize(layer(5), []int{0, 2}).Linear} {
+	for _, p := range []*graph.Program{lorenz63(), lorenz96(9), fusedTanh(1000), kinds, graph.Linearize(layer(5), []int{0, 2}).Linear, graph.Linearize(tiny(), upTo(2)).Linear} {
 		s.WriteString(mustCompile(t, p).String() + "\n")
 	}
 	goldenFile(t, "testdata/listings.txt", []byte(s.String()))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/lensir/lensir-study/graph"
 )
@@ -29,7 +30,8 @@ type Exec struct {
 	p       *graph.Program
 	options Options
 	plain   *code
-	lanes   *code // of a linear program
+	lanes   *code        // of a linear program
+	fours   func() *code // of a linear program of scalars, else nil: for a few lanes, compiled on first use
 }
 
 // Compile translates a program whose values are float64, int64 and bool.
@@ -46,6 +48,9 @@ func Compile(p *graph.Program, o Options) (*Exec, error) {
 	if p.IsLinear() {
 		if e.lanes, err = compile(written, true, o.Tile); err != nil {
 			return nil, fmt.Errorf("compile %s: %w", p.Name, err)
+		}
+		if e.plain.scalarOnly {
+			e.fours = sync.OnceValue(func() *code { return compileFours(written) })
 		}
 	}
 	return e, nil
@@ -158,7 +163,11 @@ func (e *Exec) RunLanes(ws *Workspace, in, out []Buffer) error {
 	}
 	c := e.lanes
 	ws.flag = 0
-	if ws.block == ws.lanes {
+	if ws.c != c {
+		if err := e.runFours(ws, in, out); err != nil {
+			return err
+		}
+	} else if ws.block == ws.lanes {
 		if err := c.bind(ws, in, out); err != nil {
 			return err
 		}

@@ -401,7 +401,7 @@ func TestNoAllocation(t *testing.T) {
 		plain(p.Name, p, fresh(p, 1))
 	}
 	linear := graph.Linearize(layer(30), upTo(3)).Linear
-	for _, p := range []*graph.Program{linear, graph.Transpose(linear)} {
+	for _, p := range []*graph.Program{linear, graph.Transpose(linear), graph.Linearize(lorenz63(), upTo(6)).Linear} {
 		for _, o := range []exec.Options{{}, {Block: 8}} {
 			e, err := exec.Compile(p, o)
 			if err != nil {

@@ -126,17 +126,15 @@ func (w *widening) sideBySide(values [wide]graph.Value) (int, bool) {
 		return at, true
 	}
 	first := w.registerOf(values[0])
-	ok := true
+	consecutive, equal := true, true
 	for k, v := range values {
-		ok = ok && w.registerOf(v) == first+k
+		r := w.registerOf(v)
+		consecutive, equal = consecutive && r == first+k, equal && r == first
 	}
-	if ok {
-		return first, true
-	}
-	if n := w.literal(values[0]); n != nil && values == [wide]graph.Value{values[0], values[0], values[0], values[0]} {
+	if n := w.literal(values[0]); n != nil && equal {
 		return w.fourOf(n.Value.F[0]), true
 	}
-	return 0, false
+	return first, consecutive
 }
 
 // pack writes the instruction that copies four values side by side.

@@ -50,6 +50,9 @@ func (e *Exec) NewLanes(lanes int) *Workspace {
 	if lanes == 1 {
 		return e.NewWorkspace()
 	}
+	if e.fours != nil && lanes <= fewLanes {
+		return e.newWorkspace(e.fours(), lanes, lanes)
+	}
 	c := e.lanes
 	entries := c.perLane.peak
 	for _, in := range c.inputs {
