@@ -125,7 +125,7 @@ func (lo *lowering) emitSingle(q *pending, release func(graph.Value)) {
 func forward(list []scalar) {
 	for k := 1; k < len(list); k++ {
 		q, before := &list[k], &list[k-1]
-		if code, entries := before.parts(); entries != 1 || code < scalarAdd || q.code < scalarAdd || q.code >= scalarEnd {
+		if before.code < scalarAdd || q.code < scalarAdd || q.code >= scalarEnd {
 			continue
 		}
 		if q.b == before.d && q.a != before.d && commutes(q.code) {

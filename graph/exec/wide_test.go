@@ -77,6 +77,57 @@ func randomLattice(r *rand.Rand) *graph.Program {
 	return w.Build(outputs...)
 }
 
+// randomScalars writes sums, differences and products, mostly of the last few values.
+func randomScalars(r *rand.Rand) *graph.Program {
+	w := writer{graph.NewBuilder("scalars")}
+	var all []graph.Value
+	for i := range 1 + r.IntN(3) {
+		all = append(all, w.Input(fmt.Sprint("x", i), graph.Scalar))
+	}
+	all = append(all, w.Full(graph.Scalar, 0.5), w.Full(graph.Scalar, -3))
+	pick := func() graph.Value {
+		k := r.IntN(len(all))
+		for range r.IntN(4) {
+			k = max(k, r.IntN(len(all)))
+		}
+		return all[k]
+	}
+	for range 3 + r.IntN(50) {
+		switch r.IntN(16) {
+		case 0:
+			all = append(all, w.Emit(op.Neg, nil, pick()))
+		case 1:
+			all = append(all, w.Emit(op.Div, nil, pick(), pick()))
+		case 2:
+			all = append(all, w.Emit(op.Tanh, nil, pick()))
+		default:
+			all = append(all, w.Emit([]*graph.Op{op.Add, op.Sub, op.Mul}[r.IntN(3)], nil, pick(), pick()))
+		}
+	}
+	var outputs []graph.Value
+	for range 1 + r.IntN(4) {
+		outputs = append(outputs, pick())
+	}
+	return w.Build(outputs...)
+}
+
+// Every tree of sums, differences and products, in every variant, equals the reference evaluator.
+func TestScalarsEqualReference(t *testing.T) {
+	exec.AtLevels(func(name string) {
+		t.Run(name, func(t *testing.T) {
+			for seed := range programs(t, 2000) {
+				r := rand.New(rand.NewPCG(uint64(seed), 7))
+				p := randomScalars(r)
+				e := mustCompile(t, p)
+				sameRun(t, e, e.NewWorkspace(), randprog.Inputs(r, p))
+				if t.Failed() {
+					t.Fatalf("seed %d", seed)
+				}
+			}
+		})
+	})
+}
+
 // Lattices of scalars and their derivatives, where instructions join into wide ones, equal the reference evaluator.
 func TestLatticesEqualReference(t *testing.T) {
 	exec.AtLevels(func(name string) {
