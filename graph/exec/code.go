@@ -127,17 +127,6 @@ type scalar struct {
 	d, a, b, c, e, f uint32
 }
 
-// parts returns the code without its variant, and the number of entries that the instruction works on.
-func (q *scalar) parts() (code uint16, entries int) {
-	switch {
-	case q.code < scalarEnd:
-		return q.code, 1
-	case q.code < scalarEnd+scalarWide:
-		return q.code - scalarWide, wide
-	}
-	return q.code - scalarForward, 1
-}
-
 // constant is a register that holds a literal.
 type constant struct {
 	register int

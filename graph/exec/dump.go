@@ -205,9 +205,12 @@ func (l *listing) tileOp(t *tileOp) string {
 
 func (l *listing) scalar(q scalar) string {
 	r := func(at uint32) string { return fmt.Sprintf("r%d", at/8) }
-	code, entries := q.parts()
-	if q.code = code; entries > 1 {
-		r = func(at uint32) string { return fmt.Sprintf("r%d..%d", at/8, int(at/8)+entries-1) }
+	switch {
+	case q.code >= scalarEnd+scalarWide:
+		q.code -= scalarForward
+	case q.code >= scalarEnd:
+		q.code -= scalarWide
+		r = func(at uint32) string { return fmt.Sprintf("r%d..%d", at/8, at/8+wide-1) }
 	}
 	d, a, b, c, e, f := r(q.d), r(q.a), r(q.b), r(q.c), r(q.e), r(q.f)
 	switch {

@@ -7,589 +7,2005 @@ import "unsafe"
 // runScalarsGo executes scalar instructions in order.
 func (ws *Workspace) runScalarsGo(c *code, list []scalar) {
 	for k := range list {
-		q := &list[k]
-		code, entries := q.parts()
-		for i := range entries {
-			base := unsafe.Add(ws.base, 8*i)
-			switch code {
-			case scalarFinite:
-				ws.flag |= (infinite(load(base, q.a)) | infinite(load(base, q.b)) | infinite(load(base, q.c)) | infinite(load(base, q.e))) & signBit
-			case scalarPack:
-				store(base, q.d, load(base, q.a))
-				store(base, q.d+8, load(base, q.b))
-				store(base, q.d+16, load(base, q.c))
-				store(base, q.d+24, load(base, q.e))
-			case scalarNeg:
+		q, base := &list[k], ws.base
+		switch q.code {
+		case scalarFinite:
+			ws.flag |= (infinite(load(base, q.a)) | infinite(load(base, q.b)) | infinite(load(base, q.c)) | infinite(load(base, q.e))) & signBit
+		case scalarPack:
+			store(base, q.d, load(base, q.a))
+			store(base, q.d+8, load(base, q.b))
+			store(base, q.d+16, load(base, q.c))
+			store(base, q.d+24, load(base, q.e))
+		case scalarNeg, scalarForward + scalarNeg:
+			store(base, q.d, -load(base, q.a))
+		case scalarWide + scalarNeg:
+			for range wide {
 				store(base, q.d, -load(base, q.a))
-			case scalarDiv:
-				store(base, q.d, load(base, q.a)/load(base, q.b))
-			case scalarAdd:
-				store(base, q.d, (load(base, q.a) + load(base, q.b)))
-			case scalarMul:
-				store(base, q.d, float64(load(base, q.a)*load(base, q.b)))
-			case scalarSub:
-				store(base, q.d, (load(base, q.a) - load(base, q.b)))
-			case scalarPair + 0:
-				store(base, q.d, ((load(base, q.a) + load(base, q.b)) + load(base, q.c)))
-			case scalarPair + 1:
-				store(base, q.d, float64((load(base, q.a)+load(base, q.b))*load(base, q.c)))
-			case scalarPair + 2:
-				store(base, q.d, ((load(base, q.a) + load(base, q.b)) - load(base, q.c)))
-			case scalarPair + 3:
-				store(base, q.d, (load(base, q.c) - (load(base, q.a) + load(base, q.b))))
-			case scalarPair + 4:
-				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)))
-			case scalarPair + 5:
-				store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)))
-			case scalarPair + 6:
-				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)))
-			case scalarPair + 7:
-				store(base, q.d, (load(base, q.c) - float64(load(base, q.a)*load(base, q.b))))
-			case scalarPair + 8:
-				store(base, q.d, ((load(base, q.a) - load(base, q.b)) + load(base, q.c)))
-			case scalarPair + 9:
-				store(base, q.d, float64((load(base, q.a)-load(base, q.b))*load(base, q.c)))
-			case scalarPair + 10:
-				store(base, q.d, ((load(base, q.a) - load(base, q.b)) - load(base, q.c)))
-			case scalarPair + 11:
-				store(base, q.d, (load(base, q.c) - (load(base, q.a) - load(base, q.b))))
-			case scalarChain + 0:
-				store(base, q.d, (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e)))
-			case scalarChain + 1:
-				store(base, q.d, float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e)))
-			case scalarChain + 2:
-				store(base, q.d, (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e)))
-			case scalarChain + 3:
-				store(base, q.d, (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c))))
-			case scalarChain + 4:
-				store(base, q.d, (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e)))
-			case scalarChain + 5:
-				store(base, q.d, float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e)))
-			case scalarChain + 6:
-				store(base, q.d, (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e)))
-			case scalarChain + 7:
-				store(base, q.d, (load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c))))
-			case scalarChain + 8:
-				store(base, q.d, (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e)))
-			case scalarChain + 9:
-				store(base, q.d, float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e)))
-			case scalarChain + 10:
-				store(base, q.d, (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e)))
-			case scalarChain + 11:
-				store(base, q.d, (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c))))
-			case scalarChain + 12:
-				store(base, q.d, ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e)))
-			case scalarChain + 13:
-				store(base, q.d, float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e)))
-			case scalarChain + 14:
-				store(base, q.d, ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e)))
-			case scalarChain + 15:
-				store(base, q.d, (load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b)))))
-			case scalarChain + 16:
-				store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e)))
-			case scalarChain + 17:
-				store(base, q.d, float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e)))
-			case scalarChain + 18:
-				store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e)))
-			case scalarChain + 19:
-				store(base, q.d, (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c))))
-			case scalarChain + 20:
-				store(base, q.d, (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e)))
-			case scalarChain + 21:
-				store(base, q.d, float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e)))
-			case scalarChain + 22:
-				store(base, q.d, (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e)))
-			case scalarChain + 23:
-				store(base, q.d, (load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))))
-			case scalarChain + 24:
-				store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e)))
-			case scalarChain + 25:
-				store(base, q.d, float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e)))
-			case scalarChain + 26:
-				store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e)))
-			case scalarChain + 27:
-				store(base, q.d, (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c))))
-			case scalarChain + 28:
-				store(base, q.d, ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e)))
-			case scalarChain + 29:
-				store(base, q.d, float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e)))
-			case scalarChain + 30:
-				store(base, q.d, ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e)))
-			case scalarChain + 31:
-				store(base, q.d, (load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b)))))
-			case scalarChain + 32:
-				store(base, q.d, (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e)))
-			case scalarChain + 33:
-				store(base, q.d, float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e)))
-			case scalarChain + 34:
-				store(base, q.d, (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e)))
-			case scalarChain + 35:
-				store(base, q.d, (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c))))
-			case scalarChain + 36:
-				store(base, q.d, (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e)))
-			case scalarChain + 37:
-				store(base, q.d, float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e)))
-			case scalarChain + 38:
-				store(base, q.d, (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e)))
-			case scalarChain + 39:
-				store(base, q.d, (load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c))))
-			case scalarChain + 40:
-				store(base, q.d, (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e)))
-			case scalarChain + 41:
-				store(base, q.d, float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e)))
-			case scalarChain + 42:
-				store(base, q.d, (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e)))
-			case scalarChain + 43:
-				store(base, q.d, (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c))))
-			case scalarChain + 44:
-				store(base, q.d, ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e)))
-			case scalarChain + 45:
-				store(base, q.d, float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e)))
-			case scalarChain + 46:
-				store(base, q.d, ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e)))
-			case scalarChain + 47:
-				store(base, q.d, (load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b)))))
-			case scalarLong + 0:
-				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 1:
-				store(base, q.d, float64((((load(base, q.a)+load(base, q.b))+load(base, q.c))+load(base, q.e))*load(base, q.f)))
-			case scalarLong + 2:
-				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 3:
-				store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e))))
-			case scalarLong + 4:
-				store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 5:
-				store(base, q.d, float64(float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e))*load(base, q.f)))
-			case scalarLong + 6:
-				store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 7:
-				store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e))))
-			case scalarLong + 8:
-				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 9:
-				store(base, q.d, float64((((load(base, q.a)+load(base, q.b))+load(base, q.c))-load(base, q.e))*load(base, q.f)))
-			case scalarLong + 10:
-				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 11:
-				store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e))))
-			case scalarLong + 12:
-				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c))) + load(base, q.f)))
-			case scalarLong + 13:
-				store(base, q.d, float64((load(base, q.e)-((load(base, q.a)+load(base, q.b))+load(base, q.c)))*load(base, q.f)))
-			case scalarLong + 14:
-				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c))) - load(base, q.f)))
-			case scalarLong + 15:
-				store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c)))))
-			case scalarLong + 16:
-				store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 17:
-				store(base, q.d, float64((float64((load(base, q.a)+load(base, q.b))*load(base, q.c))+load(base, q.e))*load(base, q.f)))
-			case scalarLong + 18:
-				store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 19:
-				store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e))))
-			case scalarLong + 20:
-				store(base, q.d, (float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 21:
-				store(base, q.d, float64(float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e))*load(base, q.f)))
-			case scalarLong + 22:
-				store(base, q.d, (float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 23:
-				store(base, q.d, (load(base, q.f) - float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e))))
-			case scalarLong + 24:
-				store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 25:
-				store(base, q.d, float64((float64((load(base, q.a)+load(base, q.b))*load(base, q.c))-load(base, q.e))*load(base, q.f)))
-			case scalarLong + 26:
-				store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 27:
-				store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e))))
-			case scalarLong + 28:
-				store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c))) + load(base, q.f)))
-			case scalarLong + 29:
-				store(base, q.d, float64((load(base, q.e)-float64((load(base, q.a)+load(base, q.b))*load(base, q.c)))*load(base, q.f)))
-			case scalarLong + 30:
-				store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c))) - load(base, q.f)))
-			case scalarLong + 31:
-				store(base, q.d, (load(base, q.f) - (load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c)))))
-			case scalarLong + 32:
-				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 33:
-				store(base, q.d, float64((((load(base, q.a)+load(base, q.b))-load(base, q.c))+load(base, q.e))*load(base, q.f)))
-			case scalarLong + 34:
-				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 35:
-				store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e))))
-			case scalarLong + 36:
-				store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 37:
-				store(base, q.d, float64(float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e))*load(base, q.f)))
-			case scalarLong + 38:
-				store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 39:
-				store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e))))
-			case scalarLong + 40:
-				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 41:
-				store(base, q.d, float64((((load(base, q.a)+load(base, q.b))-load(base, q.c))-load(base, q.e))*load(base, q.f)))
-			case scalarLong + 42:
-				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 43:
-				store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e))))
-			case scalarLong + 44:
-				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c))) + load(base, q.f)))
-			case scalarLong + 45:
-				store(base, q.d, float64((load(base, q.e)-((load(base, q.a)+load(base, q.b))-load(base, q.c)))*load(base, q.f)))
-			case scalarLong + 46:
-				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c))) - load(base, q.f)))
-			case scalarLong + 47:
-				store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c)))))
-			case scalarLong + 48:
-				store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 49:
-				store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)+load(base, q.b)))+load(base, q.e))*load(base, q.f)))
-			case scalarLong + 50:
-				store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 51:
-				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e))))
-			case scalarLong + 52:
-				store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 53:
-				store(base, q.d, float64(float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e))*load(base, q.f)))
-			case scalarLong + 54:
-				store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 55:
-				store(base, q.d, (load(base, q.f) - float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e))))
-			case scalarLong + 56:
-				store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 57:
-				store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)+load(base, q.b)))-load(base, q.e))*load(base, q.f)))
-			case scalarLong + 58:
-				store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 59:
-				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e))))
-			case scalarLong + 60:
-				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b)))) + load(base, q.f)))
-			case scalarLong + 61:
-				store(base, q.d, float64((load(base, q.e)-(load(base, q.c)-(load(base, q.a)+load(base, q.b))))*load(base, q.f)))
-			case scalarLong + 62:
-				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b)))) - load(base, q.f)))
-			case scalarLong + 63:
-				store(base, q.d, (load(base, q.f) - (load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b))))))
-			case scalarLong + 64:
-				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 65:
-				store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))+load(base, q.e))*load(base, q.f)))
-			case scalarLong + 66:
-				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 67:
-				store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e))))
-			case scalarLong + 68:
-				store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 69:
-				store(base, q.d, float64(float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e))*load(base, q.f)))
-			case scalarLong + 70:
-				store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 71:
-				store(base, q.d, (load(base, q.f) - float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e))))
-			case scalarLong + 72:
-				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 73:
-				store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))-load(base, q.e))*load(base, q.f)))
-			case scalarLong + 74:
-				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 75:
-				store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e))))
-			case scalarLong + 76:
-				store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c))) + load(base, q.f)))
-			case scalarLong + 77:
-				store(base, q.d, float64((load(base, q.e)-(float64(load(base, q.a)*load(base, q.b))+load(base, q.c)))*load(base, q.f)))
-			case scalarLong + 78:
-				store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c))) - load(base, q.f)))
-			case scalarLong + 79:
-				store(base, q.d, (load(base, q.f) - (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)))))
-			case scalarLong + 80:
-				store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 81:
-				store(base, q.d, float64((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))+load(base, q.e))*load(base, q.f)))
-			case scalarLong + 82:
-				store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 83:
-				store(base, q.d, (load(base, q.f) - (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e))))
-			case scalarLong + 84:
-				store(base, q.d, (float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 85:
-				store(base, q.d, float64(float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e))*load(base, q.f)))
-			case scalarLong + 86:
-				store(base, q.d, (float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 87:
-				store(base, q.d, (load(base, q.f) - float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e))))
-			case scalarLong + 88:
-				store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 89:
-				store(base, q.d, float64((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))-load(base, q.e))*load(base, q.f)))
-			case scalarLong + 90:
-				store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 91:
-				store(base, q.d, (load(base, q.f) - (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e))))
-			case scalarLong + 92:
-				store(base, q.d, ((load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))) + load(base, q.f)))
-			case scalarLong + 93:
-				store(base, q.d, float64((load(base, q.e)-float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)))*load(base, q.f)))
-			case scalarLong + 94:
-				store(base, q.d, ((load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))) - load(base, q.f)))
-			case scalarLong + 95:
-				store(base, q.d, (load(base, q.f) - (load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)))))
-			case scalarLong + 96:
-				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 97:
-				store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))+load(base, q.e))*load(base, q.f)))
-			case scalarLong + 98:
-				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 99:
-				store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e))))
-			case scalarLong + 100:
-				store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 101:
-				store(base, q.d, float64(float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e))*load(base, q.f)))
-			case scalarLong + 102:
-				store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 103:
-				store(base, q.d, (load(base, q.f) - float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e))))
-			case scalarLong + 104:
-				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 105:
-				store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))-load(base, q.e))*load(base, q.f)))
-			case scalarLong + 106:
-				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 107:
-				store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e))))
-			case scalarLong + 108:
-				store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c))) + load(base, q.f)))
-			case scalarLong + 109:
-				store(base, q.d, float64((load(base, q.e)-(float64(load(base, q.a)*load(base, q.b))-load(base, q.c)))*load(base, q.f)))
-			case scalarLong + 110:
-				store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c))) - load(base, q.f)))
-			case scalarLong + 111:
-				store(base, q.d, (load(base, q.f) - (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)))))
-			case scalarLong + 112:
-				store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 113:
-				store(base, q.d, float64(((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))+load(base, q.e))*load(base, q.f)))
-			case scalarLong + 114:
-				store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 115:
-				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e))))
-			case scalarLong + 116:
-				store(base, q.d, (float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 117:
-				store(base, q.d, float64(float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e))*load(base, q.f)))
-			case scalarLong + 118:
-				store(base, q.d, (float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 119:
-				store(base, q.d, (load(base, q.f) - float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e))))
-			case scalarLong + 120:
-				store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 121:
-				store(base, q.d, float64(((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))-load(base, q.e))*load(base, q.f)))
-			case scalarLong + 122:
-				store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 123:
-				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e))))
-			case scalarLong + 124:
-				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b)))) + load(base, q.f)))
-			case scalarLong + 125:
-				store(base, q.d, float64((load(base, q.e)-(load(base, q.c)-float64(load(base, q.a)*load(base, q.b))))*load(base, q.f)))
-			case scalarLong + 126:
-				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b)))) - load(base, q.f)))
-			case scalarLong + 127:
-				store(base, q.d, (load(base, q.f) - (load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b))))))
-			case scalarLong + 128:
-				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 129:
-				store(base, q.d, float64((((load(base, q.a)-load(base, q.b))+load(base, q.c))+load(base, q.e))*load(base, q.f)))
-			case scalarLong + 130:
-				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 131:
-				store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e))))
-			case scalarLong + 132:
-				store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 133:
-				store(base, q.d, float64(float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e))*load(base, q.f)))
-			case scalarLong + 134:
-				store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 135:
-				store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e))))
-			case scalarLong + 136:
-				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 137:
-				store(base, q.d, float64((((load(base, q.a)-load(base, q.b))+load(base, q.c))-load(base, q.e))*load(base, q.f)))
-			case scalarLong + 138:
-				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 139:
-				store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e))))
-			case scalarLong + 140:
-				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c))) + load(base, q.f)))
-			case scalarLong + 141:
-				store(base, q.d, float64((load(base, q.e)-((load(base, q.a)-load(base, q.b))+load(base, q.c)))*load(base, q.f)))
-			case scalarLong + 142:
-				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c))) - load(base, q.f)))
-			case scalarLong + 143:
-				store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c)))))
-			case scalarLong + 144:
-				store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 145:
-				store(base, q.d, float64((float64((load(base, q.a)-load(base, q.b))*load(base, q.c))+load(base, q.e))*load(base, q.f)))
-			case scalarLong + 146:
-				store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 147:
-				store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e))))
-			case scalarLong + 148:
-				store(base, q.d, (float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 149:
-				store(base, q.d, float64(float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e))*load(base, q.f)))
-			case scalarLong + 150:
-				store(base, q.d, (float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 151:
-				store(base, q.d, (load(base, q.f) - float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e))))
-			case scalarLong + 152:
-				store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 153:
-				store(base, q.d, float64((float64((load(base, q.a)-load(base, q.b))*load(base, q.c))-load(base, q.e))*load(base, q.f)))
-			case scalarLong + 154:
-				store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 155:
-				store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e))))
-			case scalarLong + 156:
-				store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c))) + load(base, q.f)))
-			case scalarLong + 157:
-				store(base, q.d, float64((load(base, q.e)-float64((load(base, q.a)-load(base, q.b))*load(base, q.c)))*load(base, q.f)))
-			case scalarLong + 158:
-				store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c))) - load(base, q.f)))
-			case scalarLong + 159:
-				store(base, q.d, (load(base, q.f) - (load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c)))))
-			case scalarLong + 160:
-				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 161:
-				store(base, q.d, float64((((load(base, q.a)-load(base, q.b))-load(base, q.c))+load(base, q.e))*load(base, q.f)))
-			case scalarLong + 162:
-				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 163:
-				store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e))))
-			case scalarLong + 164:
-				store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 165:
-				store(base, q.d, float64(float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e))*load(base, q.f)))
-			case scalarLong + 166:
-				store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 167:
-				store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e))))
-			case scalarLong + 168:
-				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 169:
-				store(base, q.d, float64((((load(base, q.a)-load(base, q.b))-load(base, q.c))-load(base, q.e))*load(base, q.f)))
-			case scalarLong + 170:
-				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 171:
-				store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e))))
-			case scalarLong + 172:
-				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c))) + load(base, q.f)))
-			case scalarLong + 173:
-				store(base, q.d, float64((load(base, q.e)-((load(base, q.a)-load(base, q.b))-load(base, q.c)))*load(base, q.f)))
-			case scalarLong + 174:
-				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c))) - load(base, q.f)))
-			case scalarLong + 175:
-				store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c)))))
-			case scalarLong + 176:
-				store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 177:
-				store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)-load(base, q.b)))+load(base, q.e))*load(base, q.f)))
-			case scalarLong + 178:
-				store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 179:
-				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e))))
-			case scalarLong + 180:
-				store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 181:
-				store(base, q.d, float64(float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e))*load(base, q.f)))
-			case scalarLong + 182:
-				store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 183:
-				store(base, q.d, (load(base, q.f) - float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e))))
-			case scalarLong + 184:
-				store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e)) + load(base, q.f)))
-			case scalarLong + 185:
-				store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)-load(base, q.b)))-load(base, q.e))*load(base, q.f)))
-			case scalarLong + 186:
-				store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e)) - load(base, q.f)))
-			case scalarLong + 187:
-				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e))))
-			case scalarLong + 188:
-				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b)))) + load(base, q.f)))
-			case scalarLong + 189:
-				store(base, q.d, float64((load(base, q.e)-(load(base, q.c)-(load(base, q.a)-load(base, q.b))))*load(base, q.f)))
-			case scalarLong + 190:
-				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b)))) - load(base, q.f)))
-			case scalarLong + 191:
-				store(base, q.d, (load(base, q.f) - (load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b))))))
-			case scalarFork + 0:
-				store(base, q.d, ((load(base, q.a) + load(base, q.b)) + (load(base, q.c) + load(base, q.e))))
-			case scalarFork + 1:
-				store(base, q.d, ((load(base, q.a) + load(base, q.b)) + float64(load(base, q.c)*load(base, q.e))))
-			case scalarFork + 2:
-				store(base, q.d, ((load(base, q.a) + load(base, q.b)) + (load(base, q.c) - load(base, q.e))))
-			case scalarFork + 3:
-				store(base, q.d, float64((load(base, q.a)+load(base, q.b))*(load(base, q.c)+load(base, q.e))))
-			case scalarFork + 4:
-				store(base, q.d, float64((load(base, q.a)+load(base, q.b))*float64(load(base, q.c)*load(base, q.e))))
-			case scalarFork + 5:
-				store(base, q.d, float64((load(base, q.a)+load(base, q.b))*(load(base, q.c)-load(base, q.e))))
-			case scalarFork + 6:
-				store(base, q.d, ((load(base, q.a) + load(base, q.b)) - (load(base, q.c) + load(base, q.e))))
-			case scalarFork + 7:
-				store(base, q.d, ((load(base, q.a) + load(base, q.b)) - float64(load(base, q.c)*load(base, q.e))))
-			case scalarFork + 8:
-				store(base, q.d, ((load(base, q.a) + load(base, q.b)) - (load(base, q.c) - load(base, q.e))))
-			case scalarFork + 9:
-				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + (load(base, q.c) + load(base, q.e))))
-			case scalarFork + 10:
-				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + float64(load(base, q.c)*load(base, q.e))))
-			case scalarFork + 11:
-				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + (load(base, q.c) - load(base, q.e))))
-			case scalarFork + 12:
-				store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*(load(base, q.c)+load(base, q.e))))
-			case scalarFork + 13:
-				store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*float64(load(base, q.c)*load(base, q.e))))
-			case scalarFork + 14:
-				store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*(load(base, q.c)-load(base, q.e))))
-			case scalarFork + 15:
-				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - (load(base, q.c) + load(base, q.e))))
-			case scalarFork + 16:
-				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - float64(load(base, q.c)*load(base, q.e))))
-			case scalarFork + 17:
-				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - (load(base, q.c) - load(base, q.e))))
-			case scalarFork + 18:
-				store(base, q.d, ((load(base, q.a) - load(base, q.b)) + (load(base, q.c) + load(base, q.e))))
-			case scalarFork + 19:
-				store(base, q.d, ((load(base, q.a) - load(base, q.b)) + float64(load(base, q.c)*load(base, q.e))))
-			case scalarFork + 20:
-				store(base, q.d, ((load(base, q.a) - load(base, q.b)) + (load(base, q.c) - load(base, q.e))))
-			case scalarFork + 21:
-				store(base, q.d, float64((load(base, q.a)-load(base, q.b))*(load(base, q.c)+load(base, q.e))))
-			case scalarFork + 22:
-				store(base, q.d, float64((load(base, q.a)-load(base, q.b))*float64(load(base, q.c)*load(base, q.e))))
-			case scalarFork + 23:
-				store(base, q.d, float64((load(base, q.a)-load(base, q.b))*(load(base, q.c)-load(base, q.e))))
-			case scalarFork + 24:
-				store(base, q.d, ((load(base, q.a) - load(base, q.b)) - (load(base, q.c) + load(base, q.e))))
-			case scalarFork + 25:
-				store(base, q.d, ((load(base, q.a) - load(base, q.b)) - float64(load(base, q.c)*load(base, q.e))))
-			case scalarFork + 26:
-				store(base, q.d, ((load(base, q.a) - load(base, q.b)) - (load(base, q.c) - load(base, q.e))))
-			default:
-				ws.runSpecial(c, q)
+				base = unsafe.Add(base, 8)
 			}
+		case scalarDiv, scalarForward + scalarDiv:
+			store(base, q.d, load(base, q.a)/load(base, q.b))
+		case scalarWide + scalarDiv:
+			for range wide {
+				store(base, q.d, load(base, q.a)/load(base, q.b))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarAdd, scalarForward + scalarAdd:
+			store(base, q.d, (load(base, q.a) + load(base, q.b)))
+		case scalarWide + scalarAdd:
+			for range wide {
+				store(base, q.d, (load(base, q.a) + load(base, q.b)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarMul, scalarForward + scalarMul:
+			store(base, q.d, float64(load(base, q.a)*load(base, q.b)))
+		case scalarWide + scalarMul:
+			for range wide {
+				store(base, q.d, float64(load(base, q.a)*load(base, q.b)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarSub, scalarForward + scalarSub:
+			store(base, q.d, (load(base, q.a) - load(base, q.b)))
+		case scalarWide + scalarSub:
+			for range wide {
+				store(base, q.d, (load(base, q.a) - load(base, q.b)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarPair + 0, scalarForward + scalarPair + 0:
+			store(base, q.d, ((load(base, q.a) + load(base, q.b)) + load(base, q.c)))
+		case scalarWide + scalarPair + 0:
+			for range wide {
+				store(base, q.d, ((load(base, q.a) + load(base, q.b)) + load(base, q.c)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarPair + 1, scalarForward + scalarPair + 1:
+			store(base, q.d, float64((load(base, q.a)+load(base, q.b))*load(base, q.c)))
+		case scalarWide + scalarPair + 1:
+			for range wide {
+				store(base, q.d, float64((load(base, q.a)+load(base, q.b))*load(base, q.c)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarPair + 2, scalarForward + scalarPair + 2:
+			store(base, q.d, ((load(base, q.a) + load(base, q.b)) - load(base, q.c)))
+		case scalarWide + scalarPair + 2:
+			for range wide {
+				store(base, q.d, ((load(base, q.a) + load(base, q.b)) - load(base, q.c)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarPair + 3, scalarForward + scalarPair + 3:
+			store(base, q.d, (load(base, q.c) - (load(base, q.a) + load(base, q.b))))
+		case scalarWide + scalarPair + 3:
+			for range wide {
+				store(base, q.d, (load(base, q.c) - (load(base, q.a) + load(base, q.b))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarPair + 4, scalarForward + scalarPair + 4:
+			store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)))
+		case scalarWide + scalarPair + 4:
+			for range wide {
+				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarPair + 5, scalarForward + scalarPair + 5:
+			store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)))
+		case scalarWide + scalarPair + 5:
+			for range wide {
+				store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarPair + 6, scalarForward + scalarPair + 6:
+			store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)))
+		case scalarWide + scalarPair + 6:
+			for range wide {
+				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarPair + 7, scalarForward + scalarPair + 7:
+			store(base, q.d, (load(base, q.c) - float64(load(base, q.a)*load(base, q.b))))
+		case scalarWide + scalarPair + 7:
+			for range wide {
+				store(base, q.d, (load(base, q.c) - float64(load(base, q.a)*load(base, q.b))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarPair + 8, scalarForward + scalarPair + 8:
+			store(base, q.d, ((load(base, q.a) - load(base, q.b)) + load(base, q.c)))
+		case scalarWide + scalarPair + 8:
+			for range wide {
+				store(base, q.d, ((load(base, q.a) - load(base, q.b)) + load(base, q.c)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarPair + 9, scalarForward + scalarPair + 9:
+			store(base, q.d, float64((load(base, q.a)-load(base, q.b))*load(base, q.c)))
+		case scalarWide + scalarPair + 9:
+			for range wide {
+				store(base, q.d, float64((load(base, q.a)-load(base, q.b))*load(base, q.c)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarPair + 10, scalarForward + scalarPair + 10:
+			store(base, q.d, ((load(base, q.a) - load(base, q.b)) - load(base, q.c)))
+		case scalarWide + scalarPair + 10:
+			for range wide {
+				store(base, q.d, ((load(base, q.a) - load(base, q.b)) - load(base, q.c)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarPair + 11, scalarForward + scalarPair + 11:
+			store(base, q.d, (load(base, q.c) - (load(base, q.a) - load(base, q.b))))
+		case scalarWide + scalarPair + 11:
+			for range wide {
+				store(base, q.d, (load(base, q.c) - (load(base, q.a) - load(base, q.b))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 0, scalarForward + scalarChain + 0:
+			store(base, q.d, (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e)))
+		case scalarWide + scalarChain + 0:
+			for range wide {
+				store(base, q.d, (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 1, scalarForward + scalarChain + 1:
+			store(base, q.d, float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e)))
+		case scalarWide + scalarChain + 1:
+			for range wide {
+				store(base, q.d, float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 2, scalarForward + scalarChain + 2:
+			store(base, q.d, (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e)))
+		case scalarWide + scalarChain + 2:
+			for range wide {
+				store(base, q.d, (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 3, scalarForward + scalarChain + 3:
+			store(base, q.d, (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c))))
+		case scalarWide + scalarChain + 3:
+			for range wide {
+				store(base, q.d, (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 4, scalarForward + scalarChain + 4:
+			store(base, q.d, (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e)))
+		case scalarWide + scalarChain + 4:
+			for range wide {
+				store(base, q.d, (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 5, scalarForward + scalarChain + 5:
+			store(base, q.d, float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e)))
+		case scalarWide + scalarChain + 5:
+			for range wide {
+				store(base, q.d, float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 6, scalarForward + scalarChain + 6:
+			store(base, q.d, (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e)))
+		case scalarWide + scalarChain + 6:
+			for range wide {
+				store(base, q.d, (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 7, scalarForward + scalarChain + 7:
+			store(base, q.d, (load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c))))
+		case scalarWide + scalarChain + 7:
+			for range wide {
+				store(base, q.d, (load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 8, scalarForward + scalarChain + 8:
+			store(base, q.d, (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e)))
+		case scalarWide + scalarChain + 8:
+			for range wide {
+				store(base, q.d, (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 9, scalarForward + scalarChain + 9:
+			store(base, q.d, float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e)))
+		case scalarWide + scalarChain + 9:
+			for range wide {
+				store(base, q.d, float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 10, scalarForward + scalarChain + 10:
+			store(base, q.d, (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e)))
+		case scalarWide + scalarChain + 10:
+			for range wide {
+				store(base, q.d, (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 11, scalarForward + scalarChain + 11:
+			store(base, q.d, (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c))))
+		case scalarWide + scalarChain + 11:
+			for range wide {
+				store(base, q.d, (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 12, scalarForward + scalarChain + 12:
+			store(base, q.d, ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e)))
+		case scalarWide + scalarChain + 12:
+			for range wide {
+				store(base, q.d, ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 13, scalarForward + scalarChain + 13:
+			store(base, q.d, float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e)))
+		case scalarWide + scalarChain + 13:
+			for range wide {
+				store(base, q.d, float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 14, scalarForward + scalarChain + 14:
+			store(base, q.d, ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e)))
+		case scalarWide + scalarChain + 14:
+			for range wide {
+				store(base, q.d, ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 15, scalarForward + scalarChain + 15:
+			store(base, q.d, (load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b)))))
+		case scalarWide + scalarChain + 15:
+			for range wide {
+				store(base, q.d, (load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b)))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 16, scalarForward + scalarChain + 16:
+			store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e)))
+		case scalarWide + scalarChain + 16:
+			for range wide {
+				store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 17, scalarForward + scalarChain + 17:
+			store(base, q.d, float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e)))
+		case scalarWide + scalarChain + 17:
+			for range wide {
+				store(base, q.d, float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 18, scalarForward + scalarChain + 18:
+			store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e)))
+		case scalarWide + scalarChain + 18:
+			for range wide {
+				store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 19, scalarForward + scalarChain + 19:
+			store(base, q.d, (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c))))
+		case scalarWide + scalarChain + 19:
+			for range wide {
+				store(base, q.d, (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 20, scalarForward + scalarChain + 20:
+			store(base, q.d, (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e)))
+		case scalarWide + scalarChain + 20:
+			for range wide {
+				store(base, q.d, (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 21, scalarForward + scalarChain + 21:
+			store(base, q.d, float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e)))
+		case scalarWide + scalarChain + 21:
+			for range wide {
+				store(base, q.d, float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 22, scalarForward + scalarChain + 22:
+			store(base, q.d, (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e)))
+		case scalarWide + scalarChain + 22:
+			for range wide {
+				store(base, q.d, (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 23, scalarForward + scalarChain + 23:
+			store(base, q.d, (load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))))
+		case scalarWide + scalarChain + 23:
+			for range wide {
+				store(base, q.d, (load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 24, scalarForward + scalarChain + 24:
+			store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e)))
+		case scalarWide + scalarChain + 24:
+			for range wide {
+				store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 25, scalarForward + scalarChain + 25:
+			store(base, q.d, float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e)))
+		case scalarWide + scalarChain + 25:
+			for range wide {
+				store(base, q.d, float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 26, scalarForward + scalarChain + 26:
+			store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e)))
+		case scalarWide + scalarChain + 26:
+			for range wide {
+				store(base, q.d, ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 27, scalarForward + scalarChain + 27:
+			store(base, q.d, (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c))))
+		case scalarWide + scalarChain + 27:
+			for range wide {
+				store(base, q.d, (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 28, scalarForward + scalarChain + 28:
+			store(base, q.d, ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e)))
+		case scalarWide + scalarChain + 28:
+			for range wide {
+				store(base, q.d, ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 29, scalarForward + scalarChain + 29:
+			store(base, q.d, float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e)))
+		case scalarWide + scalarChain + 29:
+			for range wide {
+				store(base, q.d, float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 30, scalarForward + scalarChain + 30:
+			store(base, q.d, ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e)))
+		case scalarWide + scalarChain + 30:
+			for range wide {
+				store(base, q.d, ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 31, scalarForward + scalarChain + 31:
+			store(base, q.d, (load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b)))))
+		case scalarWide + scalarChain + 31:
+			for range wide {
+				store(base, q.d, (load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b)))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 32, scalarForward + scalarChain + 32:
+			store(base, q.d, (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e)))
+		case scalarWide + scalarChain + 32:
+			for range wide {
+				store(base, q.d, (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 33, scalarForward + scalarChain + 33:
+			store(base, q.d, float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e)))
+		case scalarWide + scalarChain + 33:
+			for range wide {
+				store(base, q.d, float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 34, scalarForward + scalarChain + 34:
+			store(base, q.d, (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e)))
+		case scalarWide + scalarChain + 34:
+			for range wide {
+				store(base, q.d, (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 35, scalarForward + scalarChain + 35:
+			store(base, q.d, (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c))))
+		case scalarWide + scalarChain + 35:
+			for range wide {
+				store(base, q.d, (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 36, scalarForward + scalarChain + 36:
+			store(base, q.d, (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e)))
+		case scalarWide + scalarChain + 36:
+			for range wide {
+				store(base, q.d, (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 37, scalarForward + scalarChain + 37:
+			store(base, q.d, float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e)))
+		case scalarWide + scalarChain + 37:
+			for range wide {
+				store(base, q.d, float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 38, scalarForward + scalarChain + 38:
+			store(base, q.d, (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e)))
+		case scalarWide + scalarChain + 38:
+			for range wide {
+				store(base, q.d, (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 39, scalarForward + scalarChain + 39:
+			store(base, q.d, (load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c))))
+		case scalarWide + scalarChain + 39:
+			for range wide {
+				store(base, q.d, (load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 40, scalarForward + scalarChain + 40:
+			store(base, q.d, (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e)))
+		case scalarWide + scalarChain + 40:
+			for range wide {
+				store(base, q.d, (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 41, scalarForward + scalarChain + 41:
+			store(base, q.d, float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e)))
+		case scalarWide + scalarChain + 41:
+			for range wide {
+				store(base, q.d, float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 42, scalarForward + scalarChain + 42:
+			store(base, q.d, (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e)))
+		case scalarWide + scalarChain + 42:
+			for range wide {
+				store(base, q.d, (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 43, scalarForward + scalarChain + 43:
+			store(base, q.d, (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c))))
+		case scalarWide + scalarChain + 43:
+			for range wide {
+				store(base, q.d, (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 44, scalarForward + scalarChain + 44:
+			store(base, q.d, ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e)))
+		case scalarWide + scalarChain + 44:
+			for range wide {
+				store(base, q.d, ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 45, scalarForward + scalarChain + 45:
+			store(base, q.d, float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e)))
+		case scalarWide + scalarChain + 45:
+			for range wide {
+				store(base, q.d, float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 46, scalarForward + scalarChain + 46:
+			store(base, q.d, ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e)))
+		case scalarWide + scalarChain + 46:
+			for range wide {
+				store(base, q.d, ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarChain + 47, scalarForward + scalarChain + 47:
+			store(base, q.d, (load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b)))))
+		case scalarWide + scalarChain + 47:
+			for range wide {
+				store(base, q.d, (load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b)))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 0, scalarForward + scalarLong + 0:
+			store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 0:
+			for range wide {
+				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 1, scalarForward + scalarLong + 1:
+			store(base, q.d, float64((((load(base, q.a)+load(base, q.b))+load(base, q.c))+load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 1:
+			for range wide {
+				store(base, q.d, float64((((load(base, q.a)+load(base, q.b))+load(base, q.c))+load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 2, scalarForward + scalarLong + 2:
+			store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 2:
+			for range wide {
+				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 3, scalarForward + scalarLong + 3:
+			store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e))))
+		case scalarWide + scalarLong + 3:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 4, scalarForward + scalarLong + 4:
+			store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 4:
+			for range wide {
+				store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 5, scalarForward + scalarLong + 5:
+			store(base, q.d, float64(float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 5:
+			for range wide {
+				store(base, q.d, float64(float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 6, scalarForward + scalarLong + 6:
+			store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 6:
+			for range wide {
+				store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 7, scalarForward + scalarLong + 7:
+			store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e))))
+		case scalarWide + scalarLong + 7:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)+load(base, q.b))+load(base, q.c))*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 8, scalarForward + scalarLong + 8:
+			store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 8:
+			for range wide {
+				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 9, scalarForward + scalarLong + 9:
+			store(base, q.d, float64((((load(base, q.a)+load(base, q.b))+load(base, q.c))-load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 9:
+			for range wide {
+				store(base, q.d, float64((((load(base, q.a)+load(base, q.b))+load(base, q.c))-load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 10, scalarForward + scalarLong + 10:
+			store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 10:
+			for range wide {
+				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 11, scalarForward + scalarLong + 11:
+			store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e))))
+		case scalarWide + scalarLong + 11:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) + load(base, q.c)) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 12, scalarForward + scalarLong + 12:
+			store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c))) + load(base, q.f)))
+		case scalarWide + scalarLong + 12:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c))) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 13, scalarForward + scalarLong + 13:
+			store(base, q.d, float64((load(base, q.e)-((load(base, q.a)+load(base, q.b))+load(base, q.c)))*load(base, q.f)))
+		case scalarWide + scalarLong + 13:
+			for range wide {
+				store(base, q.d, float64((load(base, q.e)-((load(base, q.a)+load(base, q.b))+load(base, q.c)))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 14, scalarForward + scalarLong + 14:
+			store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c))) - load(base, q.f)))
+		case scalarWide + scalarLong + 14:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c))) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 15, scalarForward + scalarLong + 15:
+			store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c)))))
+		case scalarWide + scalarLong + 15:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) + load(base, q.c)))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 16, scalarForward + scalarLong + 16:
+			store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 16:
+			for range wide {
+				store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 17, scalarForward + scalarLong + 17:
+			store(base, q.d, float64((float64((load(base, q.a)+load(base, q.b))*load(base, q.c))+load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 17:
+			for range wide {
+				store(base, q.d, float64((float64((load(base, q.a)+load(base, q.b))*load(base, q.c))+load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 18, scalarForward + scalarLong + 18:
+			store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 18:
+			for range wide {
+				store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 19, scalarForward + scalarLong + 19:
+			store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e))))
+		case scalarWide + scalarLong + 19:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 20, scalarForward + scalarLong + 20:
+			store(base, q.d, (float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 20:
+			for range wide {
+				store(base, q.d, (float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 21, scalarForward + scalarLong + 21:
+			store(base, q.d, float64(float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 21:
+			for range wide {
+				store(base, q.d, float64(float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 22, scalarForward + scalarLong + 22:
+			store(base, q.d, (float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 22:
+			for range wide {
+				store(base, q.d, (float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 23, scalarForward + scalarLong + 23:
+			store(base, q.d, (load(base, q.f) - float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e))))
+		case scalarWide + scalarLong + 23:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - float64(float64((load(base, q.a)+load(base, q.b))*load(base, q.c))*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 24, scalarForward + scalarLong + 24:
+			store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 24:
+			for range wide {
+				store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 25, scalarForward + scalarLong + 25:
+			store(base, q.d, float64((float64((load(base, q.a)+load(base, q.b))*load(base, q.c))-load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 25:
+			for range wide {
+				store(base, q.d, float64((float64((load(base, q.a)+load(base, q.b))*load(base, q.c))-load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 26, scalarForward + scalarLong + 26:
+			store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 26:
+			for range wide {
+				store(base, q.d, ((float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 27, scalarForward + scalarLong + 27:
+			store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e))))
+		case scalarWide + scalarLong + 27:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)+load(base, q.b))*load(base, q.c)) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 28, scalarForward + scalarLong + 28:
+			store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c))) + load(base, q.f)))
+		case scalarWide + scalarLong + 28:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c))) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 29, scalarForward + scalarLong + 29:
+			store(base, q.d, float64((load(base, q.e)-float64((load(base, q.a)+load(base, q.b))*load(base, q.c)))*load(base, q.f)))
+		case scalarWide + scalarLong + 29:
+			for range wide {
+				store(base, q.d, float64((load(base, q.e)-float64((load(base, q.a)+load(base, q.b))*load(base, q.c)))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 30, scalarForward + scalarLong + 30:
+			store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c))) - load(base, q.f)))
+		case scalarWide + scalarLong + 30:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c))) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 31, scalarForward + scalarLong + 31:
+			store(base, q.d, (load(base, q.f) - (load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c)))))
+		case scalarWide + scalarLong + 31:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - float64((load(base, q.a)+load(base, q.b))*load(base, q.c)))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 32, scalarForward + scalarLong + 32:
+			store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 32:
+			for range wide {
+				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 33, scalarForward + scalarLong + 33:
+			store(base, q.d, float64((((load(base, q.a)+load(base, q.b))-load(base, q.c))+load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 33:
+			for range wide {
+				store(base, q.d, float64((((load(base, q.a)+load(base, q.b))-load(base, q.c))+load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 34, scalarForward + scalarLong + 34:
+			store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 34:
+			for range wide {
+				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 35, scalarForward + scalarLong + 35:
+			store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e))))
+		case scalarWide + scalarLong + 35:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 36, scalarForward + scalarLong + 36:
+			store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 36:
+			for range wide {
+				store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 37, scalarForward + scalarLong + 37:
+			store(base, q.d, float64(float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 37:
+			for range wide {
+				store(base, q.d, float64(float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 38, scalarForward + scalarLong + 38:
+			store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 38:
+			for range wide {
+				store(base, q.d, (float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 39, scalarForward + scalarLong + 39:
+			store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e))))
+		case scalarWide + scalarLong + 39:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)+load(base, q.b))-load(base, q.c))*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 40, scalarForward + scalarLong + 40:
+			store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 40:
+			for range wide {
+				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 41, scalarForward + scalarLong + 41:
+			store(base, q.d, float64((((load(base, q.a)+load(base, q.b))-load(base, q.c))-load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 41:
+			for range wide {
+				store(base, q.d, float64((((load(base, q.a)+load(base, q.b))-load(base, q.c))-load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 42, scalarForward + scalarLong + 42:
+			store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 42:
+			for range wide {
+				store(base, q.d, ((((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 43, scalarForward + scalarLong + 43:
+			store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e))))
+		case scalarWide + scalarLong + 43:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (((load(base, q.a) + load(base, q.b)) - load(base, q.c)) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 44, scalarForward + scalarLong + 44:
+			store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c))) + load(base, q.f)))
+		case scalarWide + scalarLong + 44:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c))) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 45, scalarForward + scalarLong + 45:
+			store(base, q.d, float64((load(base, q.e)-((load(base, q.a)+load(base, q.b))-load(base, q.c)))*load(base, q.f)))
+		case scalarWide + scalarLong + 45:
+			for range wide {
+				store(base, q.d, float64((load(base, q.e)-((load(base, q.a)+load(base, q.b))-load(base, q.c)))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 46, scalarForward + scalarLong + 46:
+			store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c))) - load(base, q.f)))
+		case scalarWide + scalarLong + 46:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c))) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 47, scalarForward + scalarLong + 47:
+			store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c)))))
+		case scalarWide + scalarLong + 47:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) + load(base, q.b)) - load(base, q.c)))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 48, scalarForward + scalarLong + 48:
+			store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 48:
+			for range wide {
+				store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 49, scalarForward + scalarLong + 49:
+			store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)+load(base, q.b)))+load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 49:
+			for range wide {
+				store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)+load(base, q.b)))+load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 50, scalarForward + scalarLong + 50:
+			store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 50:
+			for range wide {
+				store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 51, scalarForward + scalarLong + 51:
+			store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e))))
+		case scalarWide + scalarLong + 51:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 52, scalarForward + scalarLong + 52:
+			store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 52:
+			for range wide {
+				store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 53, scalarForward + scalarLong + 53:
+			store(base, q.d, float64(float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 53:
+			for range wide {
+				store(base, q.d, float64(float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 54, scalarForward + scalarLong + 54:
+			store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 54:
+			for range wide {
+				store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 55, scalarForward + scalarLong + 55:
+			store(base, q.d, (load(base, q.f) - float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e))))
+		case scalarWide + scalarLong + 55:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - float64((load(base, q.c)-(load(base, q.a)+load(base, q.b)))*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 56, scalarForward + scalarLong + 56:
+			store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 56:
+			for range wide {
+				store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 57, scalarForward + scalarLong + 57:
+			store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)+load(base, q.b)))-load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 57:
+			for range wide {
+				store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)+load(base, q.b)))-load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 58, scalarForward + scalarLong + 58:
+			store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 58:
+			for range wide {
+				store(base, q.d, (((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 59, scalarForward + scalarLong + 59:
+			store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e))))
+		case scalarWide + scalarLong + 59:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) + load(base, q.b))) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 60, scalarForward + scalarLong + 60:
+			store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b)))) + load(base, q.f)))
+		case scalarWide + scalarLong + 60:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b)))) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 61, scalarForward + scalarLong + 61:
+			store(base, q.d, float64((load(base, q.e)-(load(base, q.c)-(load(base, q.a)+load(base, q.b))))*load(base, q.f)))
+		case scalarWide + scalarLong + 61:
+			for range wide {
+				store(base, q.d, float64((load(base, q.e)-(load(base, q.c)-(load(base, q.a)+load(base, q.b))))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 62, scalarForward + scalarLong + 62:
+			store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b)))) - load(base, q.f)))
+		case scalarWide + scalarLong + 62:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b)))) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 63, scalarForward + scalarLong + 63:
+			store(base, q.d, (load(base, q.f) - (load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b))))))
+		case scalarWide + scalarLong + 63:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - (load(base, q.c) - (load(base, q.a) + load(base, q.b))))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 64, scalarForward + scalarLong + 64:
+			store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 64:
+			for range wide {
+				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 65, scalarForward + scalarLong + 65:
+			store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))+load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 65:
+			for range wide {
+				store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))+load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 66, scalarForward + scalarLong + 66:
+			store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 66:
+			for range wide {
+				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 67, scalarForward + scalarLong + 67:
+			store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e))))
+		case scalarWide + scalarLong + 67:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 68, scalarForward + scalarLong + 68:
+			store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 68:
+			for range wide {
+				store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 69, scalarForward + scalarLong + 69:
+			store(base, q.d, float64(float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 69:
+			for range wide {
+				store(base, q.d, float64(float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 70, scalarForward + scalarLong + 70:
+			store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 70:
+			for range wide {
+				store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 71, scalarForward + scalarLong + 71:
+			store(base, q.d, (load(base, q.f) - float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e))))
+		case scalarWide + scalarLong + 71:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - float64((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 72, scalarForward + scalarLong + 72:
+			store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 72:
+			for range wide {
+				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 73, scalarForward + scalarLong + 73:
+			store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))-load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 73:
+			for range wide {
+				store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))+load(base, q.c))-load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 74, scalarForward + scalarLong + 74:
+			store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 74:
+			for range wide {
+				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 75, scalarForward + scalarLong + 75:
+			store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e))))
+		case scalarWide + scalarLong + 75:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 76, scalarForward + scalarLong + 76:
+			store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c))) + load(base, q.f)))
+		case scalarWide + scalarLong + 76:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c))) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 77, scalarForward + scalarLong + 77:
+			store(base, q.d, float64((load(base, q.e)-(float64(load(base, q.a)*load(base, q.b))+load(base, q.c)))*load(base, q.f)))
+		case scalarWide + scalarLong + 77:
+			for range wide {
+				store(base, q.d, float64((load(base, q.e)-(float64(load(base, q.a)*load(base, q.b))+load(base, q.c)))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 78, scalarForward + scalarLong + 78:
+			store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c))) - load(base, q.f)))
+		case scalarWide + scalarLong + 78:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c))) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 79, scalarForward + scalarLong + 79:
+			store(base, q.d, (load(base, q.f) - (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)))))
+		case scalarWide + scalarLong + 79:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) + load(base, q.c)))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 80, scalarForward + scalarLong + 80:
+			store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 80:
+			for range wide {
+				store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 81, scalarForward + scalarLong + 81:
+			store(base, q.d, float64((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))+load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 81:
+			for range wide {
+				store(base, q.d, float64((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))+load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 82, scalarForward + scalarLong + 82:
+			store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 82:
+			for range wide {
+				store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 83, scalarForward + scalarLong + 83:
+			store(base, q.d, (load(base, q.f) - (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e))))
+		case scalarWide + scalarLong + 83:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 84, scalarForward + scalarLong + 84:
+			store(base, q.d, (float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 84:
+			for range wide {
+				store(base, q.d, (float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 85, scalarForward + scalarLong + 85:
+			store(base, q.d, float64(float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 85:
+			for range wide {
+				store(base, q.d, float64(float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 86, scalarForward + scalarLong + 86:
+			store(base, q.d, (float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 86:
+			for range wide {
+				store(base, q.d, (float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 87, scalarForward + scalarLong + 87:
+			store(base, q.d, (load(base, q.f) - float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e))))
+		case scalarWide + scalarLong + 87:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - float64(float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 88, scalarForward + scalarLong + 88:
+			store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 88:
+			for range wide {
+				store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 89, scalarForward + scalarLong + 89:
+			store(base, q.d, float64((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))-load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 89:
+			for range wide {
+				store(base, q.d, float64((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))-load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 90, scalarForward + scalarLong + 90:
+			store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 90:
+			for range wide {
+				store(base, q.d, ((float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 91, scalarForward + scalarLong + 91:
+			store(base, q.d, (load(base, q.f) - (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e))))
+		case scalarWide + scalarLong + 91:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 92, scalarForward + scalarLong + 92:
+			store(base, q.d, ((load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))) + load(base, q.f)))
+		case scalarWide + scalarLong + 92:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 93, scalarForward + scalarLong + 93:
+			store(base, q.d, float64((load(base, q.e)-float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)))*load(base, q.f)))
+		case scalarWide + scalarLong + 93:
+			for range wide {
+				store(base, q.d, float64((load(base, q.e)-float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 94, scalarForward + scalarLong + 94:
+			store(base, q.d, ((load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))) - load(base, q.f)))
+		case scalarWide + scalarLong + 94:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c))) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 95, scalarForward + scalarLong + 95:
+			store(base, q.d, (load(base, q.f) - (load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)))))
+		case scalarWide + scalarLong + 95:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - float64(float64(load(base, q.a)*load(base, q.b))*load(base, q.c)))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 96, scalarForward + scalarLong + 96:
+			store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 96:
+			for range wide {
+				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 97, scalarForward + scalarLong + 97:
+			store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))+load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 97:
+			for range wide {
+				store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))+load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 98, scalarForward + scalarLong + 98:
+			store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 98:
+			for range wide {
+				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 99, scalarForward + scalarLong + 99:
+			store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e))))
+		case scalarWide + scalarLong + 99:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 100, scalarForward + scalarLong + 100:
+			store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 100:
+			for range wide {
+				store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 101, scalarForward + scalarLong + 101:
+			store(base, q.d, float64(float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 101:
+			for range wide {
+				store(base, q.d, float64(float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 102, scalarForward + scalarLong + 102:
+			store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 102:
+			for range wide {
+				store(base, q.d, (float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 103, scalarForward + scalarLong + 103:
+			store(base, q.d, (load(base, q.f) - float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e))))
+		case scalarWide + scalarLong + 103:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - float64((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 104, scalarForward + scalarLong + 104:
+			store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 104:
+			for range wide {
+				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 105, scalarForward + scalarLong + 105:
+			store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))-load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 105:
+			for range wide {
+				store(base, q.d, float64(((float64(load(base, q.a)*load(base, q.b))-load(base, q.c))-load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 106, scalarForward + scalarLong + 106:
+			store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 106:
+			for range wide {
+				store(base, q.d, (((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 107, scalarForward + scalarLong + 107:
+			store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e))))
+		case scalarWide + scalarLong + 107:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - ((float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 108, scalarForward + scalarLong + 108:
+			store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c))) + load(base, q.f)))
+		case scalarWide + scalarLong + 108:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c))) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 109, scalarForward + scalarLong + 109:
+			store(base, q.d, float64((load(base, q.e)-(float64(load(base, q.a)*load(base, q.b))-load(base, q.c)))*load(base, q.f)))
+		case scalarWide + scalarLong + 109:
+			for range wide {
+				store(base, q.d, float64((load(base, q.e)-(float64(load(base, q.a)*load(base, q.b))-load(base, q.c)))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 110, scalarForward + scalarLong + 110:
+			store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c))) - load(base, q.f)))
+		case scalarWide + scalarLong + 110:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c))) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 111, scalarForward + scalarLong + 111:
+			store(base, q.d, (load(base, q.f) - (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)))))
+		case scalarWide + scalarLong + 111:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - (float64(load(base, q.a)*load(base, q.b)) - load(base, q.c)))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 112, scalarForward + scalarLong + 112:
+			store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 112:
+			for range wide {
+				store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 113, scalarForward + scalarLong + 113:
+			store(base, q.d, float64(((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))+load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 113:
+			for range wide {
+				store(base, q.d, float64(((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))+load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 114, scalarForward + scalarLong + 114:
+			store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 114:
+			for range wide {
+				store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 115, scalarForward + scalarLong + 115:
+			store(base, q.d, (load(base, q.f) - ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e))))
+		case scalarWide + scalarLong + 115:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 116, scalarForward + scalarLong + 116:
+			store(base, q.d, (float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 116:
+			for range wide {
+				store(base, q.d, (float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 117, scalarForward + scalarLong + 117:
+			store(base, q.d, float64(float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 117:
+			for range wide {
+				store(base, q.d, float64(float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 118, scalarForward + scalarLong + 118:
+			store(base, q.d, (float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 118:
+			for range wide {
+				store(base, q.d, (float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 119, scalarForward + scalarLong + 119:
+			store(base, q.d, (load(base, q.f) - float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e))))
+		case scalarWide + scalarLong + 119:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - float64((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 120, scalarForward + scalarLong + 120:
+			store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 120:
+			for range wide {
+				store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 121, scalarForward + scalarLong + 121:
+			store(base, q.d, float64(((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))-load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 121:
+			for range wide {
+				store(base, q.d, float64(((load(base, q.c)-float64(load(base, q.a)*load(base, q.b)))-load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 122, scalarForward + scalarLong + 122:
+			store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 122:
+			for range wide {
+				store(base, q.d, (((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 123, scalarForward + scalarLong + 123:
+			store(base, q.d, (load(base, q.f) - ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e))))
+		case scalarWide + scalarLong + 123:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - float64(load(base, q.a)*load(base, q.b))) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 124, scalarForward + scalarLong + 124:
+			store(base, q.d, ((load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b)))) + load(base, q.f)))
+		case scalarWide + scalarLong + 124:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b)))) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 125, scalarForward + scalarLong + 125:
+			store(base, q.d, float64((load(base, q.e)-(load(base, q.c)-float64(load(base, q.a)*load(base, q.b))))*load(base, q.f)))
+		case scalarWide + scalarLong + 125:
+			for range wide {
+				store(base, q.d, float64((load(base, q.e)-(load(base, q.c)-float64(load(base, q.a)*load(base, q.b))))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 126, scalarForward + scalarLong + 126:
+			store(base, q.d, ((load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b)))) - load(base, q.f)))
+		case scalarWide + scalarLong + 126:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b)))) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 127, scalarForward + scalarLong + 127:
+			store(base, q.d, (load(base, q.f) - (load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b))))))
+		case scalarWide + scalarLong + 127:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - (load(base, q.c) - float64(load(base, q.a)*load(base, q.b))))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 128, scalarForward + scalarLong + 128:
+			store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 128:
+			for range wide {
+				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 129, scalarForward + scalarLong + 129:
+			store(base, q.d, float64((((load(base, q.a)-load(base, q.b))+load(base, q.c))+load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 129:
+			for range wide {
+				store(base, q.d, float64((((load(base, q.a)-load(base, q.b))+load(base, q.c))+load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 130, scalarForward + scalarLong + 130:
+			store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 130:
+			for range wide {
+				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 131, scalarForward + scalarLong + 131:
+			store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e))))
+		case scalarWide + scalarLong + 131:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 132, scalarForward + scalarLong + 132:
+			store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 132:
+			for range wide {
+				store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 133, scalarForward + scalarLong + 133:
+			store(base, q.d, float64(float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 133:
+			for range wide {
+				store(base, q.d, float64(float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 134, scalarForward + scalarLong + 134:
+			store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 134:
+			for range wide {
+				store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 135, scalarForward + scalarLong + 135:
+			store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e))))
+		case scalarWide + scalarLong + 135:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)-load(base, q.b))+load(base, q.c))*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 136, scalarForward + scalarLong + 136:
+			store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 136:
+			for range wide {
+				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 137, scalarForward + scalarLong + 137:
+			store(base, q.d, float64((((load(base, q.a)-load(base, q.b))+load(base, q.c))-load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 137:
+			for range wide {
+				store(base, q.d, float64((((load(base, q.a)-load(base, q.b))+load(base, q.c))-load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 138, scalarForward + scalarLong + 138:
+			store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 138:
+			for range wide {
+				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 139, scalarForward + scalarLong + 139:
+			store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e))))
+		case scalarWide + scalarLong + 139:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) + load(base, q.c)) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 140, scalarForward + scalarLong + 140:
+			store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c))) + load(base, q.f)))
+		case scalarWide + scalarLong + 140:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c))) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 141, scalarForward + scalarLong + 141:
+			store(base, q.d, float64((load(base, q.e)-((load(base, q.a)-load(base, q.b))+load(base, q.c)))*load(base, q.f)))
+		case scalarWide + scalarLong + 141:
+			for range wide {
+				store(base, q.d, float64((load(base, q.e)-((load(base, q.a)-load(base, q.b))+load(base, q.c)))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 142, scalarForward + scalarLong + 142:
+			store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c))) - load(base, q.f)))
+		case scalarWide + scalarLong + 142:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c))) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 143, scalarForward + scalarLong + 143:
+			store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c)))))
+		case scalarWide + scalarLong + 143:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) + load(base, q.c)))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 144, scalarForward + scalarLong + 144:
+			store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 144:
+			for range wide {
+				store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 145, scalarForward + scalarLong + 145:
+			store(base, q.d, float64((float64((load(base, q.a)-load(base, q.b))*load(base, q.c))+load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 145:
+			for range wide {
+				store(base, q.d, float64((float64((load(base, q.a)-load(base, q.b))*load(base, q.c))+load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 146, scalarForward + scalarLong + 146:
+			store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 146:
+			for range wide {
+				store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 147, scalarForward + scalarLong + 147:
+			store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e))))
+		case scalarWide + scalarLong + 147:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 148, scalarForward + scalarLong + 148:
+			store(base, q.d, (float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 148:
+			for range wide {
+				store(base, q.d, (float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 149, scalarForward + scalarLong + 149:
+			store(base, q.d, float64(float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 149:
+			for range wide {
+				store(base, q.d, float64(float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 150, scalarForward + scalarLong + 150:
+			store(base, q.d, (float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 150:
+			for range wide {
+				store(base, q.d, (float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 151, scalarForward + scalarLong + 151:
+			store(base, q.d, (load(base, q.f) - float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e))))
+		case scalarWide + scalarLong + 151:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - float64(float64((load(base, q.a)-load(base, q.b))*load(base, q.c))*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 152, scalarForward + scalarLong + 152:
+			store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 152:
+			for range wide {
+				store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 153, scalarForward + scalarLong + 153:
+			store(base, q.d, float64((float64((load(base, q.a)-load(base, q.b))*load(base, q.c))-load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 153:
+			for range wide {
+				store(base, q.d, float64((float64((load(base, q.a)-load(base, q.b))*load(base, q.c))-load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 154, scalarForward + scalarLong + 154:
+			store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 154:
+			for range wide {
+				store(base, q.d, ((float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 155, scalarForward + scalarLong + 155:
+			store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e))))
+		case scalarWide + scalarLong + 155:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (float64((load(base, q.a)-load(base, q.b))*load(base, q.c)) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 156, scalarForward + scalarLong + 156:
+			store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c))) + load(base, q.f)))
+		case scalarWide + scalarLong + 156:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c))) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 157, scalarForward + scalarLong + 157:
+			store(base, q.d, float64((load(base, q.e)-float64((load(base, q.a)-load(base, q.b))*load(base, q.c)))*load(base, q.f)))
+		case scalarWide + scalarLong + 157:
+			for range wide {
+				store(base, q.d, float64((load(base, q.e)-float64((load(base, q.a)-load(base, q.b))*load(base, q.c)))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 158, scalarForward + scalarLong + 158:
+			store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c))) - load(base, q.f)))
+		case scalarWide + scalarLong + 158:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c))) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 159, scalarForward + scalarLong + 159:
+			store(base, q.d, (load(base, q.f) - (load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c)))))
+		case scalarWide + scalarLong + 159:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - float64((load(base, q.a)-load(base, q.b))*load(base, q.c)))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 160, scalarForward + scalarLong + 160:
+			store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 160:
+			for range wide {
+				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 161, scalarForward + scalarLong + 161:
+			store(base, q.d, float64((((load(base, q.a)-load(base, q.b))-load(base, q.c))+load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 161:
+			for range wide {
+				store(base, q.d, float64((((load(base, q.a)-load(base, q.b))-load(base, q.c))+load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 162, scalarForward + scalarLong + 162:
+			store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 162:
+			for range wide {
+				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 163, scalarForward + scalarLong + 163:
+			store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e))))
+		case scalarWide + scalarLong + 163:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 164, scalarForward + scalarLong + 164:
+			store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 164:
+			for range wide {
+				store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 165, scalarForward + scalarLong + 165:
+			store(base, q.d, float64(float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 165:
+			for range wide {
+				store(base, q.d, float64(float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 166, scalarForward + scalarLong + 166:
+			store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 166:
+			for range wide {
+				store(base, q.d, (float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 167, scalarForward + scalarLong + 167:
+			store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e))))
+		case scalarWide + scalarLong + 167:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - float64(((load(base, q.a)-load(base, q.b))-load(base, q.c))*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 168, scalarForward + scalarLong + 168:
+			store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 168:
+			for range wide {
+				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 169, scalarForward + scalarLong + 169:
+			store(base, q.d, float64((((load(base, q.a)-load(base, q.b))-load(base, q.c))-load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 169:
+			for range wide {
+				store(base, q.d, float64((((load(base, q.a)-load(base, q.b))-load(base, q.c))-load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 170, scalarForward + scalarLong + 170:
+			store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 170:
+			for range wide {
+				store(base, q.d, ((((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 171, scalarForward + scalarLong + 171:
+			store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e))))
+		case scalarWide + scalarLong + 171:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (((load(base, q.a) - load(base, q.b)) - load(base, q.c)) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 172, scalarForward + scalarLong + 172:
+			store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c))) + load(base, q.f)))
+		case scalarWide + scalarLong + 172:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c))) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 173, scalarForward + scalarLong + 173:
+			store(base, q.d, float64((load(base, q.e)-((load(base, q.a)-load(base, q.b))-load(base, q.c)))*load(base, q.f)))
+		case scalarWide + scalarLong + 173:
+			for range wide {
+				store(base, q.d, float64((load(base, q.e)-((load(base, q.a)-load(base, q.b))-load(base, q.c)))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 174, scalarForward + scalarLong + 174:
+			store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c))) - load(base, q.f)))
+		case scalarWide + scalarLong + 174:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c))) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 175, scalarForward + scalarLong + 175:
+			store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c)))))
+		case scalarWide + scalarLong + 175:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - ((load(base, q.a) - load(base, q.b)) - load(base, q.c)))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 176, scalarForward + scalarLong + 176:
+			store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 176:
+			for range wide {
+				store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 177, scalarForward + scalarLong + 177:
+			store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)-load(base, q.b)))+load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 177:
+			for range wide {
+				store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)-load(base, q.b)))+load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 178, scalarForward + scalarLong + 178:
+			store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 178:
+			for range wide {
+				store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 179, scalarForward + scalarLong + 179:
+			store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e))))
+		case scalarWide + scalarLong + 179:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 180, scalarForward + scalarLong + 180:
+			store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 180:
+			for range wide {
+				store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 181, scalarForward + scalarLong + 181:
+			store(base, q.d, float64(float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 181:
+			for range wide {
+				store(base, q.d, float64(float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 182, scalarForward + scalarLong + 182:
+			store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 182:
+			for range wide {
+				store(base, q.d, (float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 183, scalarForward + scalarLong + 183:
+			store(base, q.d, (load(base, q.f) - float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e))))
+		case scalarWide + scalarLong + 183:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - float64((load(base, q.c)-(load(base, q.a)-load(base, q.b)))*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 184, scalarForward + scalarLong + 184:
+			store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e)) + load(base, q.f)))
+		case scalarWide + scalarLong + 184:
+			for range wide {
+				store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e)) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 185, scalarForward + scalarLong + 185:
+			store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)-load(base, q.b)))-load(base, q.e))*load(base, q.f)))
+		case scalarWide + scalarLong + 185:
+			for range wide {
+				store(base, q.d, float64(((load(base, q.c)-(load(base, q.a)-load(base, q.b)))-load(base, q.e))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 186, scalarForward + scalarLong + 186:
+			store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e)) - load(base, q.f)))
+		case scalarWide + scalarLong + 186:
+			for range wide {
+				store(base, q.d, (((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e)) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 187, scalarForward + scalarLong + 187:
+			store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e))))
+		case scalarWide + scalarLong + 187:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - ((load(base, q.c) - (load(base, q.a) - load(base, q.b))) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 188, scalarForward + scalarLong + 188:
+			store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b)))) + load(base, q.f)))
+		case scalarWide + scalarLong + 188:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b)))) + load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 189, scalarForward + scalarLong + 189:
+			store(base, q.d, float64((load(base, q.e)-(load(base, q.c)-(load(base, q.a)-load(base, q.b))))*load(base, q.f)))
+		case scalarWide + scalarLong + 189:
+			for range wide {
+				store(base, q.d, float64((load(base, q.e)-(load(base, q.c)-(load(base, q.a)-load(base, q.b))))*load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 190, scalarForward + scalarLong + 190:
+			store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b)))) - load(base, q.f)))
+		case scalarWide + scalarLong + 190:
+			for range wide {
+				store(base, q.d, ((load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b)))) - load(base, q.f)))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarLong + 191, scalarForward + scalarLong + 191:
+			store(base, q.d, (load(base, q.f) - (load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b))))))
+		case scalarWide + scalarLong + 191:
+			for range wide {
+				store(base, q.d, (load(base, q.f) - (load(base, q.e) - (load(base, q.c) - (load(base, q.a) - load(base, q.b))))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 0, scalarForward + scalarFork + 0:
+			store(base, q.d, ((load(base, q.a) + load(base, q.b)) + (load(base, q.c) + load(base, q.e))))
+		case scalarWide + scalarFork + 0:
+			for range wide {
+				store(base, q.d, ((load(base, q.a) + load(base, q.b)) + (load(base, q.c) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 1, scalarForward + scalarFork + 1:
+			store(base, q.d, ((load(base, q.a) + load(base, q.b)) + float64(load(base, q.c)*load(base, q.e))))
+		case scalarWide + scalarFork + 1:
+			for range wide {
+				store(base, q.d, ((load(base, q.a) + load(base, q.b)) + float64(load(base, q.c)*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 2, scalarForward + scalarFork + 2:
+			store(base, q.d, ((load(base, q.a) + load(base, q.b)) + (load(base, q.c) - load(base, q.e))))
+		case scalarWide + scalarFork + 2:
+			for range wide {
+				store(base, q.d, ((load(base, q.a) + load(base, q.b)) + (load(base, q.c) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 3, scalarForward + scalarFork + 3:
+			store(base, q.d, float64((load(base, q.a)+load(base, q.b))*(load(base, q.c)+load(base, q.e))))
+		case scalarWide + scalarFork + 3:
+			for range wide {
+				store(base, q.d, float64((load(base, q.a)+load(base, q.b))*(load(base, q.c)+load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 4, scalarForward + scalarFork + 4:
+			store(base, q.d, float64((load(base, q.a)+load(base, q.b))*float64(load(base, q.c)*load(base, q.e))))
+		case scalarWide + scalarFork + 4:
+			for range wide {
+				store(base, q.d, float64((load(base, q.a)+load(base, q.b))*float64(load(base, q.c)*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 5, scalarForward + scalarFork + 5:
+			store(base, q.d, float64((load(base, q.a)+load(base, q.b))*(load(base, q.c)-load(base, q.e))))
+		case scalarWide + scalarFork + 5:
+			for range wide {
+				store(base, q.d, float64((load(base, q.a)+load(base, q.b))*(load(base, q.c)-load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 6, scalarForward + scalarFork + 6:
+			store(base, q.d, ((load(base, q.a) + load(base, q.b)) - (load(base, q.c) + load(base, q.e))))
+		case scalarWide + scalarFork + 6:
+			for range wide {
+				store(base, q.d, ((load(base, q.a) + load(base, q.b)) - (load(base, q.c) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 7, scalarForward + scalarFork + 7:
+			store(base, q.d, ((load(base, q.a) + load(base, q.b)) - float64(load(base, q.c)*load(base, q.e))))
+		case scalarWide + scalarFork + 7:
+			for range wide {
+				store(base, q.d, ((load(base, q.a) + load(base, q.b)) - float64(load(base, q.c)*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 8, scalarForward + scalarFork + 8:
+			store(base, q.d, ((load(base, q.a) + load(base, q.b)) - (load(base, q.c) - load(base, q.e))))
+		case scalarWide + scalarFork + 8:
+			for range wide {
+				store(base, q.d, ((load(base, q.a) + load(base, q.b)) - (load(base, q.c) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 9, scalarForward + scalarFork + 9:
+			store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + (load(base, q.c) + load(base, q.e))))
+		case scalarWide + scalarFork + 9:
+			for range wide {
+				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + (load(base, q.c) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 10, scalarForward + scalarFork + 10:
+			store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + float64(load(base, q.c)*load(base, q.e))))
+		case scalarWide + scalarFork + 10:
+			for range wide {
+				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + float64(load(base, q.c)*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 11, scalarForward + scalarFork + 11:
+			store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + (load(base, q.c) - load(base, q.e))))
+		case scalarWide + scalarFork + 11:
+			for range wide {
+				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) + (load(base, q.c) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 12, scalarForward + scalarFork + 12:
+			store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*(load(base, q.c)+load(base, q.e))))
+		case scalarWide + scalarFork + 12:
+			for range wide {
+				store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*(load(base, q.c)+load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 13, scalarForward + scalarFork + 13:
+			store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*float64(load(base, q.c)*load(base, q.e))))
+		case scalarWide + scalarFork + 13:
+			for range wide {
+				store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*float64(load(base, q.c)*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 14, scalarForward + scalarFork + 14:
+			store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*(load(base, q.c)-load(base, q.e))))
+		case scalarWide + scalarFork + 14:
+			for range wide {
+				store(base, q.d, float64(float64(load(base, q.a)*load(base, q.b))*(load(base, q.c)-load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 15, scalarForward + scalarFork + 15:
+			store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - (load(base, q.c) + load(base, q.e))))
+		case scalarWide + scalarFork + 15:
+			for range wide {
+				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - (load(base, q.c) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 16, scalarForward + scalarFork + 16:
+			store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - float64(load(base, q.c)*load(base, q.e))))
+		case scalarWide + scalarFork + 16:
+			for range wide {
+				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - float64(load(base, q.c)*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 17, scalarForward + scalarFork + 17:
+			store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - (load(base, q.c) - load(base, q.e))))
+		case scalarWide + scalarFork + 17:
+			for range wide {
+				store(base, q.d, (float64(load(base, q.a)*load(base, q.b)) - (load(base, q.c) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 18, scalarForward + scalarFork + 18:
+			store(base, q.d, ((load(base, q.a) - load(base, q.b)) + (load(base, q.c) + load(base, q.e))))
+		case scalarWide + scalarFork + 18:
+			for range wide {
+				store(base, q.d, ((load(base, q.a) - load(base, q.b)) + (load(base, q.c) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 19, scalarForward + scalarFork + 19:
+			store(base, q.d, ((load(base, q.a) - load(base, q.b)) + float64(load(base, q.c)*load(base, q.e))))
+		case scalarWide + scalarFork + 19:
+			for range wide {
+				store(base, q.d, ((load(base, q.a) - load(base, q.b)) + float64(load(base, q.c)*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 20, scalarForward + scalarFork + 20:
+			store(base, q.d, ((load(base, q.a) - load(base, q.b)) + (load(base, q.c) - load(base, q.e))))
+		case scalarWide + scalarFork + 20:
+			for range wide {
+				store(base, q.d, ((load(base, q.a) - load(base, q.b)) + (load(base, q.c) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 21, scalarForward + scalarFork + 21:
+			store(base, q.d, float64((load(base, q.a)-load(base, q.b))*(load(base, q.c)+load(base, q.e))))
+		case scalarWide + scalarFork + 21:
+			for range wide {
+				store(base, q.d, float64((load(base, q.a)-load(base, q.b))*(load(base, q.c)+load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 22, scalarForward + scalarFork + 22:
+			store(base, q.d, float64((load(base, q.a)-load(base, q.b))*float64(load(base, q.c)*load(base, q.e))))
+		case scalarWide + scalarFork + 22:
+			for range wide {
+				store(base, q.d, float64((load(base, q.a)-load(base, q.b))*float64(load(base, q.c)*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 23, scalarForward + scalarFork + 23:
+			store(base, q.d, float64((load(base, q.a)-load(base, q.b))*(load(base, q.c)-load(base, q.e))))
+		case scalarWide + scalarFork + 23:
+			for range wide {
+				store(base, q.d, float64((load(base, q.a)-load(base, q.b))*(load(base, q.c)-load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 24, scalarForward + scalarFork + 24:
+			store(base, q.d, ((load(base, q.a) - load(base, q.b)) - (load(base, q.c) + load(base, q.e))))
+		case scalarWide + scalarFork + 24:
+			for range wide {
+				store(base, q.d, ((load(base, q.a) - load(base, q.b)) - (load(base, q.c) + load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 25, scalarForward + scalarFork + 25:
+			store(base, q.d, ((load(base, q.a) - load(base, q.b)) - float64(load(base, q.c)*load(base, q.e))))
+		case scalarWide + scalarFork + 25:
+			for range wide {
+				store(base, q.d, ((load(base, q.a) - load(base, q.b)) - float64(load(base, q.c)*load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		case scalarFork + 26, scalarForward + scalarFork + 26:
+			store(base, q.d, ((load(base, q.a) - load(base, q.b)) - (load(base, q.c) - load(base, q.e))))
+		case scalarWide + scalarFork + 26:
+			for range wide {
+				store(base, q.d, ((load(base, q.a) - load(base, q.b)) - (load(base, q.c) - load(base, q.e))))
+				base = unsafe.Add(base, 8)
+			}
+		default:
+			ws.runSpecial(c, q)
 		}
 	}
 }
