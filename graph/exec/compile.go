@@ -214,9 +214,16 @@ func (lo *lowering) schedule() error {
 
 // checkInputs adds the steps that look at input arrays which nothing later gives away.
 func (lo *lowering) checkInputs(laned bool) {
+	at := map[int]int{} // length to step
 	for i := range lo.p.Inputs {
 		if f := &lo.vals[i]; f.finite && f.laned == laned && !f.scalarFloat() {
-			lo.steps = append(lo.steps, draft{kind: stepGroup, n: f.n, laned: laned, checks: []graph.Value{graph.Value(i)}})
+			s, ok := at[f.n]
+			if !ok {
+				s = len(lo.steps)
+				at[f.n] = s
+				lo.steps = append(lo.steps, draft{kind: stepGroup, n: f.n, laned: laned})
+			}
+			lo.steps[s].checks = append(lo.steps[s].checks, graph.Value(i))
 		}
 	}
 }

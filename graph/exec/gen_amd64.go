@@ -422,18 +422,20 @@ func scalars() {
 	p("#define NEXT MOVWLZX 28(SI), R8; ADDQ $28, SI; SHLQ $7, R8; ADDQ DX, R8; JMP R8")
 	p("#define HANDLER PCALIGN $%d;", handlerBytes)
 	p("#define OPERAND (DI)(AX*1)\n")
-	p("// func scalarLoop(base unsafe.Pointer, pc *scalar, flag *uint64) *scalar")
-	p("TEXT ·scalarLoop(SB), NOSPLIT, $0-32")
-	p("\tMOVQ base+0(FP), DI\n\tMOVQ pc+8(FP), SI")
+	p("// func scalarLoop(base unsafe.Pointer, views *[]float64, pc *scalar, flag *uint64) *scalar")
+	p("TEXT ·scalarLoop(SB), NOSPLIT, $0-40")
+	p("\tMOVQ base+0(FP), DI\n\tMOVQ views+8(FP), R9\n\tMOVQ pc+16(FP), SI")
 	p("\tMOVQ $0x7ff0000000000000, R12\n\tMOVQ $0x0010000000000000, R13\n\tXORL R11, R11")
 	p("\tVBROADCASTSD signMask<>(SB), Y14")
 	p("\tLEAQ ·scalarHandlers(SB), DX")
 	p("\tMOVWLZX (SI), R8\n\tSHLQ $7, R8\n\tADDQ DX, R8\n\tJMP R8\n")
-	p("// func scalarHandlers(base unsafe.Pointer, pc *scalar, flag *uint64) *scalar")
-	p("TEXT ·scalarHandlers(SB), NOSPLIT, $0-32")
-	for range 5 { // what Go runs: return, tile, load, unary, binary
-		p("\tHANDLER VZEROUPPER; MOVQ flag+16(FP), AX; ORQ R11, (AX); MOVQ SI, ret+24(FP); RET")
+	p("// func scalarHandlers(base unsafe.Pointer, views *[]float64, pc *scalar, flag *uint64) *scalar")
+	p("TEXT ·scalarHandlers(SB), NOSPLIT, $0-40")
+	for range 4 { // what Go runs: return, tile, unary, binary
+		p("\tHANDLER VZEROUPPER; MOVQ flag+24(FP), AX; ORQ R11, (AX); MOVQ SI, ret+32(FP); RET")
 	}
+	p("\tHANDLER FIELD(8); LEAQ (AX)(AX*2), AX; MOVQ (R9)(AX*8), BX") // load, from a slice of three words
+	p("\tFIELD(12); MOVQ (BX)(AX*8), R8; FIELD(4); MOVQ R8, OPERAND; NEXT")
 	p("\tHANDLER") // finite
 	for _, f := range []string{"a", "b", "c", "e"} {
 		p("\tFIELD(%d); MOVQ OPERAND, R8; ANDQ R12, R8; ADDQ R13, R8; ORQ R8, R11", fields[f])

@@ -3479,10 +3479,11 @@ done:
 #define HANDLER PCALIGN $128;
 #define OPERAND (DI)(AX*1)
 
-// func scalarLoop(base unsafe.Pointer, pc *scalar, flag *uint64) *scalar
-TEXT ·scalarLoop(SB), NOSPLIT, $0-32
+// func scalarLoop(base unsafe.Pointer, views *[]float64, pc *scalar, flag *uint64) *scalar
+TEXT ·scalarLoop(SB), NOSPLIT, $0-40
 	MOVQ base+0(FP), DI
-	MOVQ pc+8(FP), SI
+	MOVQ views+8(FP), R9
+	MOVQ pc+16(FP), SI
 	MOVQ $0x7ff0000000000000, R12
 	MOVQ $0x0010000000000000, R13
 	XORL R11, R11
@@ -3493,13 +3494,14 @@ TEXT ·scalarLoop(SB), NOSPLIT, $0-32
 	ADDQ DX, R8
 	JMP R8
 
-// func scalarHandlers(base unsafe.Pointer, pc *scalar, flag *uint64) *scalar
-TEXT ·scalarHandlers(SB), NOSPLIT, $0-32
-	HANDLER VZEROUPPER; MOVQ flag+16(FP), AX; ORQ R11, (AX); MOVQ SI, ret+24(FP); RET
-	HANDLER VZEROUPPER; MOVQ flag+16(FP), AX; ORQ R11, (AX); MOVQ SI, ret+24(FP); RET
-	HANDLER VZEROUPPER; MOVQ flag+16(FP), AX; ORQ R11, (AX); MOVQ SI, ret+24(FP); RET
-	HANDLER VZEROUPPER; MOVQ flag+16(FP), AX; ORQ R11, (AX); MOVQ SI, ret+24(FP); RET
-	HANDLER VZEROUPPER; MOVQ flag+16(FP), AX; ORQ R11, (AX); MOVQ SI, ret+24(FP); RET
+// func scalarHandlers(base unsafe.Pointer, views *[]float64, pc *scalar, flag *uint64) *scalar
+TEXT ·scalarHandlers(SB), NOSPLIT, $0-40
+	HANDLER VZEROUPPER; MOVQ flag+24(FP), AX; ORQ R11, (AX); MOVQ SI, ret+32(FP); RET
+	HANDLER VZEROUPPER; MOVQ flag+24(FP), AX; ORQ R11, (AX); MOVQ SI, ret+32(FP); RET
+	HANDLER VZEROUPPER; MOVQ flag+24(FP), AX; ORQ R11, (AX); MOVQ SI, ret+32(FP); RET
+	HANDLER VZEROUPPER; MOVQ flag+24(FP), AX; ORQ R11, (AX); MOVQ SI, ret+32(FP); RET
+	HANDLER FIELD(8); LEAQ (AX)(AX*2), AX; MOVQ (R9)(AX*8), BX
+	FIELD(12); MOVQ (BX)(AX*8), R8; FIELD(4); MOVQ R8, OPERAND; NEXT
 	HANDLER
 	FIELD(8); MOVQ OPERAND, R8; ANDQ R12, R8; ADDQ R13, R8; ORQ R8, R11
 	FIELD(12); MOVQ OPERAND, R8; ANDQ R12, R8; ADDQ R13, R8; ORQ R8, R11

@@ -25,9 +25,9 @@ import (
 const (
 	scalarReturn uint16 = iota // ends a list
 	scalarTile                 // runs an elementwise operation on one entry
-	scalarLoad                 // d = entry b of view a
 	scalarUnary
 	scalarBinary
+	scalarLoad   // d = entry b of view a
 	scalarFinite // raises the flag if one of four registers is not finite
 	scalarPack   // copies four registers to consecutive ones
 	scalarAdd

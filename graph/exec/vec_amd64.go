@@ -352,12 +352,12 @@ func dotRows(sums *[16]float64, rows int, a []float64, ai int, x []float64) (don
 // scalarLoop executes scalar instructions up to one that Go executes, which it returns.
 //
 //go:noescape
-func scalarLoop(base unsafe.Pointer, pc *scalar, flag *uint64) *scalar
+func scalarLoop(base unsafe.Pointer, views *[]float64, pc *scalar, flag *uint64) *scalar
 
 // scalarHandlers is the code that scalarLoop jumps into.
 //
 //go:noescape
-func scalarHandlers(base unsafe.Pointer, pc *scalar, flag *uint64) *scalar
+func scalarHandlers(base unsafe.Pointer, views *[]float64, pc *scalar, flag *uint64) *scalar
 
 var _ = scalarHandlers
 
@@ -367,9 +367,9 @@ func (ws *Workspace) runScalars(c *code, list []scalar) {
 		ws.runScalarsGo(c, list)
 		return
 	}
-	pc := &list[0]
+	pc, views := &list[0], unsafe.SliceData(ws.f)
 	for {
-		pc = scalarLoop(ws.base, pc, &ws.flag)
+		pc = scalarLoop(ws.base, views, pc, &ws.flag)
 		if pc.code == scalarReturn {
 			return
 		}
