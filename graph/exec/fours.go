@@ -10,7 +10,7 @@ import (
 // instruction of it is wide.
 
 // fewLanes is the most lanes that run so. More of them fill the tiles of the general code.
-const fewLanes = 24
+const fewLanes = 16
 
 // compileFours translates the fourfold of a program that compile has translated.
 func compileFours(p *graph.Program) *code {
