@@ -39,7 +39,7 @@ type Shortcuts interface {
 	Stride() int
 	// AdvanceStride sets next to x_{j+Stride−1}, given x = x_{j−1}.
 	AdvanceStride(j int, x, next []float64) error
-	// RecordReverse is Record and Reverse of a step whose result nobody wants, without the tape between them.
+	// RecordReverse is Record and Reverse of a step whose result nobody wants, without the tape between them. It may always be an error.
 	RecordReverse(j int, x, after, before []float64) error
 }
 

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/lensir/lensir-study/graph"
@@ -12,6 +13,11 @@ const strideSteps = 5
 // maxStride bounds the operations of a stride, which has scalars only: the call is a good part of such a step, and little of others.
 const maxStride = 2000
 
+// maxJoint bounds the tape, in entries, that a joined record and reverse keeps in its work space, beside that of the two.
+const maxJoint = 1 << 16
+
+var errNoShortcut = errors.New("chain: no shortcut")
+
 // shorten makes the shortcuts of a step.
 func (t *transition) shorten() error {
 	var err error
@@ -20,7 +26,7 @@ func (t *transition) shorten() error {
 			return err
 		}
 	}
-	if t.record == nil {
+	if t.record == nil || t.tapeLen > maxJoint {
 		return nil
 	}
 	if t.joint, err = newTask(t.joined()); err != nil {
@@ -118,6 +124,9 @@ func (c *Chain) AdvanceStride(j int, x, next []float64) error {
 // RecordReverse implements [schedule.Shortcuts].
 func (c *Chain) RecordReverse(j int, x, after, before []float64) error {
 	t := c.step
+	if t.joint == nil {
+		return errNoShortcut
+	}
 	in, out := t.joint.in[t.nstatic:], t.joint.out
 	t.bind(in, j-1, x)
 	floats(in[len(in)-len(t.after):], t.after, after)

@@ -79,6 +79,9 @@ func TestStrides(t *testing.T) {
 	entries := &text{state: []input{{name: "x"}}, params: []input{{"p", graph.Shape{12}, waves(12, 0.2)}}, start: []string{"1"},
 		next: []string{"x * 0.9 + p[j] * sin(x)"}, terminal: "x", steps: 12} // the reverse of p[j] reads j
 	sameWays(t, "entries of a parameter", entries.chain(t, false), methods(t, 12), 1, 0)
+	long := &text{state: []input{{name: "x", shape: graph.Shape{1 << 17}}}, params: []input{{"a", nil, []float64{0.9}}}, start: []string{"a * ones(131072)"},
+		next: []string{"sin(x) * a + x"}, terminal: "sum(x)", steps: 5} // a tape too long to be joined
+	sameWays(t, "a long tape", long.chain(t, false), methods(t, 5)[:3], 1, 0)
 	if chain := burgers(9).chain(t, false); chain.Stride() != 0 {
 		t.Error("a chain of arrays has strides")
 	}
