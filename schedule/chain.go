@@ -30,6 +30,19 @@ type Chain interface {
 	Reverse(j int, tape, after, before []float64) error
 }
 
+// Shortcuts is a [Chain] that can do at once what a sweep does step by step, with the same bits. A runner without instruments takes
+// them where all states have one length, but not for the last step. After an error of one it does the same step by step.
+type Shortcuts interface {
+	Chain
+	// Stride returns the number of steps of AdvanceStride: an odd number, so that a stride leads from one of two buffers to the other as a
+	// step does; or 0 if there are no strides.
+	Stride() int
+	// AdvanceStride sets next to x_{j+Stride−1}, given x = x_{j−1}.
+	AdvanceStride(j int, x, next []float64) error
+	// RecordReverse is Record and Reverse of a step whose result nobody wants, without the tape between them. It may always be an error.
+	RecordReverse(j int, x, after, before []float64) error
+}
+
 // StepError is an error of one step of a chain, or of the disk snapshot of its result.
 type StepError struct {
 	Step int    // j in x_j = F_j(x_{j−1})

@@ -119,10 +119,18 @@ func (r *Runner) advance(from, to int) error {
 func (r *Runner) advanceFast(from, to int) error {
 	n := r.sizes.inner
 	chain, stop, states := r.chain, r.stop, [2][]float64{r.states[0][:n], r.states[1][:n]}
+	stride := r.stride
 	for j := from + 1; j <= to; j++ {
 		if stop.Load() {
 			r.at = j - 1
 			return errStopped
+		}
+		for stride > 0 && j+stride <= to && !stop.Load() { // the last step by itself leaves x_{to−1} in the work buffer
+			if r.shortcuts.AdvanceStride(j, states[1-j&1], states[j&1]) != nil {
+				stride = 0 // step by step, to name the step
+				break
+			}
+			j += stride
 		}
 		if err := chain.Advance(j, states[1-j&1], states[j&1]); err != nil {
 			return &StepError{j, "advance", err}
@@ -252,8 +260,14 @@ func (r *Runner) recordReverse(before, j int) error {
 func (r *Runner) recordReverseFast(j int) error {
 	n, used := r.sizes.inner, r.tapeUsed
 	tape := r.tapes[used : used+r.sizes.innerTape]
-	if err := r.chain.Record(j, r.states[1-j&1][:n], r.states[j&1][:n], tape); err != nil {
-		return &StepError{j, "record", err}
+	x, after, before := r.states[1-j&1][:n], r.bars[j&1][:n], r.bars[1-j&1][:n]
+	if r.shortcuts == nil || r.shortcuts.RecordReverse(j, x, after, before) != nil {
+		if err := r.chain.Record(j, x, r.states[j&1][:n], tape); err != nil {
+			return &StepError{j, "record", err}
+		}
+		if err := r.chain.Reverse(j, tape, after, before); err != nil {
+			return &StepError{j, "reverse", err}
+		}
 	}
 	c := &r.result.Counts
 	c.Records++
@@ -261,9 +275,6 @@ func (r *Runner) recordReverseFast(j int) error {
 	r.tapeUsed = used + len(tape)
 	r.weigh()
 	r.tapeUsed = used
-	if err := r.chain.Reverse(j, tape, r.bars[j&1][:n], r.bars[1-j&1][:n]); err != nil {
-		return &StepError{j, "reverse", err}
-	}
 	c.Reverses++
 	r.end, r.at, r.before, r.later = j-1, none, none, true
 	r.replays.truncate(j - 1)

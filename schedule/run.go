@@ -58,7 +58,9 @@ type Runner struct {
 	disk    []int // the state in each disk slot, or none
 	replays profile
 	fidelity
-	stop *atomic.Bool // this run's context is done
+	shortcuts Shortcuts    // the chain, if it has them
+	stride    int          // of the shortcuts, or 0
+	stop      *atomic.Bool // this run's context is done
 
 	// The state of a run. State x_j and its cotangent x̄_j live in the buffers j mod 2, so that a step never moves a buffer and the
 	// state before the last step is still there.
@@ -95,6 +97,11 @@ func NewRunner(chain Chain, s Schedule, settings Settings) (*Runner, error) {
 	r.disk = make([]int, predicted.PeakDisk)
 	r.fidelity = newFidelity(settings.Fidelity, steps)
 	r.instruments = settings.Poison || r.every > 0
+	if !r.instruments {
+		if r.shortcuts, _ = chain.(Shortcuts); r.shortcuts != nil {
+			r.stride = r.shortcuts.Stride()
+		}
+	}
 	r.replays.spans = make([]span, 0, slots+predicted.PeakDisk+4)
 	for i := range 2 {
 		r.states[i] = make([]float64, r.sizes.state)

@@ -79,6 +79,9 @@ func newChain(spec Spec, derivative bool) (*Chain, error) {
 		}
 	}
 	build(&c.step, step, reads, true, derivative)
+	if err == nil && derivative {
+		err = c.step.shorten()
+	}
 	build(&c.last, compose(step, objective, dims), reads, true, derivative)
 	build(&c.end, objective, nil, false, derivative)
 	if spec.Until != nil {

@@ -188,9 +188,15 @@ func attempt(tb testing.TB, c *program.Chain, s schedule.Schedule, nparams, ncon
 	return attemptFrom(tb, 1, c, s, nparams, ncontrols)
 }
 
+// attemptFrom is attempt with a seed.
 func attemptFrom(tb testing.TB, seed float64, c *program.Chain, s schedule.Schedule, nparams, ncontrols int) (answer, error) {
 	tb.Helper()
-	settings := schedule.Settings{Fidelity: 1, Poison: true}
+	return attemptWith(tb, schedule.Settings{Fidelity: 1, Poison: true}, seed, c, s, nparams, ncontrols)
+}
+
+// attemptWith is attemptFrom with other settings.
+func attemptWith(tb testing.TB, settings schedule.Settings, seed float64, c *program.Chain, s schedule.Schedule, nparams, ncontrols int) (answer, error) {
+	tb.Helper()
 	if s.Limits().Disk > 0 {
 		store, err := schedule.NewFileStore(tb.TempDir(), c.StateLen(0))
 		if err != nil {

@@ -20,6 +20,8 @@ type transition struct {
 	record *task // static values, x, reads, j ↦ y, tape
 	back   *task // residuals, cotangents of y ↦ those of the active shared values, x and the reads
 	pull   *task // θ and constants, cotangents of the active shared values ↦ those of θ
+	stride *task // shared values, x, the reads and j of some steps ↦ the state after them; may be nil
+	joint  *task // static values, x, reads, j, cotangents of y ↦ what back returns; may be nil
 
 	pieces  []piece // by residual
 	moving  []int   // those that are no part of the tape and differ from step to step
@@ -28,15 +30,17 @@ type transition struct {
 	read    *float64 // the tape to which back's inputs point
 	nstatic int      // residuals' and inputs' static values of record
 	active  int      // shared values that depend on θ
+	indexed bool     // j is an input
 	params  int
 
-	shared   [][]float64 // cotangents of the active shared values, summed over the steps
-	controls [][]float64
-	bars     [][]float64 // of the controls
-	scratch  []float64   // cotangents of the reads of one step
-	added    [][]float64 // cotangents of the active shared values, of one step
-	index    []int64     // j
-	truth    [1]int64    // of a condition
+	shared      [][]float64 // cotangents of the active shared values, summed over the steps
+	controls    [][]float64
+	bars        [][]float64        // of the controls
+	scratch     []float64          // cotangents of the reads of one step
+	added       [][]float64        // cotangents of the active shared values, of one step
+	index       []int64            // j
+	strideIndex [strideSteps]int64 // j of each step of a stride
+	truth       [1]int64           // of a condition
 }
 
 // piece says where a residual is.
@@ -58,7 +62,7 @@ const (
 // newTransition transforms and compiles. The inputs of p are the state blocks, parameters, constants, reads and, if there is
 // one, the index; withIndex says so. A condition has no derivative.
 func newTransition(p *graph.Program, dims Dims, reads []read, withIndex, derivative bool) (*transition, error) {
-	t := &transition{reads: reads, params: dims.Params, index: make([]int64, 1)}
+	t := &transition{reads: reads, params: dims.Params, index: make([]int64, 1), indexed: withIndex}
 	first := dims.States + dims.Params + dims.Constants
 	last := first + len(reads)
 	t.before = lengths(inputTypes(p, 0, dims.States))
@@ -173,6 +177,9 @@ func (t *transition) set(given []exec.Buffer, controls, bars [][]float64) error 
 		return err
 	}
 	copy(t.value.in, t.once.out)
+	if t.stride != nil {
+		copy(t.stride.in, t.once.out)
+	}
 	if t.record == nil {
 		return nil
 	}
@@ -186,6 +193,9 @@ func (t *transition) set(given []exec.Buffer, controls, bars [][]float64) error 
 		return err
 	}
 	copy(t.record.in, t.static.out)
+	if t.joint != nil {
+		copy(t.joint.in, t.static.out)
+	}
 	for i, q := range t.pieces {
 		if q.kind == isStatic {
 			t.back.in[i] = t.static.out[q.at]
@@ -208,7 +218,7 @@ func (t *transition) bind(in []exec.Buffer, j int, x []float64) {
 	for i := range t.reads {
 		in[i].F = t.entry(t.controls, i, j)
 	}
-	if in = in[len(t.reads):]; len(in) > 0 {
+	if in = in[len(t.reads):]; len(in) > 0 && t.indexed {
 		t.index[0] = int64(j)
 		in[0].I = t.index
 	}
@@ -286,13 +296,18 @@ func (t *transition) reverse(j int, tape, after, before []float64) error {
 	if err := t.back.run(); err != nil {
 		return err
 	}
+	t.accumulate(j, out)
+	return nil
+}
+
+// accumulate adds the cotangents of step j to those of the shared values and the controls.
+func (t *transition) accumulate(j int, out []exec.Buffer) {
 	for i, x := range t.added {
 		add(t.shared[i], x)
 	}
 	for i := range t.reads {
 		add(t.entry(t.bars, i, j), out[t.active+len(t.before)+i].F)
 	}
-	return nil
 }
 
 // finish adds the cotangents of θ to bars.

@@ -131,6 +131,9 @@ func (j *sweepJob) run() (use sweepMemoryUse, err error) {
 			if chain.Record(step, start, next, tape) == nil { // the last step may not take the first state
 				_ = chain.Reverse(step, tape, next, bar)
 			}
+			if step < j.Steps {
+				_ = chain.RecordReverse(step, start, next, bar)
+			}
 		}
 	}
 	chain.Clear()
