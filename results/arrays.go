@@ -19,7 +19,7 @@ func (r *Run) WriteArrays(dir string) error {
 	var archive *zip.Writer
 	done := make(map[string]bool)
 	write := func(w io.Writer) error {
-		err := r.each(nil, []string{ArraysName}, func(_ int, record *Record) error {
+		err := r.Each(nil, []string{ArraysName}, func(_ int, record *Record) error {
 			if done[record.Point] { // a sweep may reach a point twice
 				return nil
 			}
@@ -70,3 +70,16 @@ func (a *Array) writeNPY(w io.Writer) error {
 	}
 	return binary.Write(w, binary.LittleEndian, []float64(a.Data))
 }
+
+// SchedulePicture is the prefix of the names of arrays that hold the actions of a schedule, one a row: kind, slot, from, to,
+// with the kinds below. After the prefix come the method and the number of slots.
+const SchedulePicture = "schedule-"
+
+// The kinds of actions in a picture of a schedule.
+const (
+	PictureAdvance = iota // evaluates steps from+1, …, to
+	PictureSave           // fills a slot
+	PictureFree           // empties a slot
+	PictureRecord         // evaluates steps from+1, …, to and keeps their tapes
+	PictureReverse        // reverses steps to, …, from+1
+)

@@ -1,4 +1,4 @@
-// Package results keeps what a study computed, and turns it into tables, arrays and figures.
+// Package results keeps what a study computed, and turns it into tables and arrays.
 //
 // # The folder
 //
@@ -18,7 +18,7 @@
 //
 // A record says nothing about a sweep, and the manifest nothing about results: a record is reused in any
 // later sweep that contains its point. [Begin] writes the manifest and opens the [Log]; [Load] reads
-// the folder back as a [Run], whose methods write the tables, arrays and figures.
+// the folder back as a [Run], whose methods write the tables and arrays; package figures draws it.
 //
 // A file is complete or absent: it is written aside and renamed. The log is the exception, because it
 // grows by whole lines; a last line that was cut short is dropped, and its point computed again.

@@ -3,7 +3,6 @@ package results_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/lensir/lensir-study/results"
@@ -62,14 +61,6 @@ func Example() {
 	if err := run.Print(os.Stdout, 0); err != nil {
 		panic(err)
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*", "*.svg"))
-	if err != nil {
-		panic(err)
-	}
-	fmt.Println()
-	for _, path := range files {
-		fmt.Println(filepath.Base(path))
-	}
 	// Output:
 	// A square root
 	//
@@ -80,6 +71,4 @@ func Example() {
 	//   -1               NOT_CONVERGED
 	//   status: 2 OK, 1 NOT_CONVERGED
 	//   NOT_CONVERGED: there is no real root: choose a > 0
-	//
-	// sensitivity-J-a.svg
 }

@@ -111,7 +111,7 @@ func TestGroupThatCannotBeWritten(t *testing.T) {
 		t.Error("the file has changed")
 	}
 	m := NewManifest(Tool{}, Study{}, Sweep{Points: []Point{{ID: point("1")}, {ID: point("2")}}}, time.Now())
-	if r := l.Run(&m); !r.has(0) || r.has(1) {
+	if r := l.Run(&m); !r.Has(0) || r.Has(1) {
 		t.Error("a run has a record that is not in the file, or does not have one that is")
 	}
 	l.mu.Lock()

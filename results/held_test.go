@@ -25,10 +25,6 @@ func (r *Run) TableNames() (names []string) {
 	return names
 }
 
-func (r *Run) Figures() []*Figure { return must(r.Plots()) }
-
-func (r *Run) iteratesPlot() *Figure { return must(r.iteratesPlots())[0] }
-
 func (r *Record) encode() []byte { return must(new(encoder).encode(r)) }
 
 func (r *Record) check() error { return new(checker).check(r) }

@@ -53,7 +53,7 @@ func (r *Run) survey() (map[string]*layout, error) {
 		}
 		return found[table]
 	}
-	err := r.each(nil, nil, func(_ int, record *Record) error {
+	err := r.Each(nil, nil, func(_ int, record *Record) error {
 		if record.Failure != nil {
 			of(r.Manifest.Study.Main)
 		}
@@ -171,7 +171,7 @@ func (r *Run) rowsOf(places []int, l *layout, f func(row []Value) error) error {
 	values := make([]Value, len(l.Columns))
 	swept := r.Manifest.Sweep.Points
 	own := l.Columns[5+l.Swept:]
-	return r.each(places, []string{l.Name}, func(i int, record *Record) error {
+	return r.Each(places, []string{l.Name}, func(i int, record *Record) error {
 		values[0], values[1] = Text(record.Study), Text(record.Point)
 		copy(values[3:], swept[i].Values)
 		put := func(branch string, e Ending, fields Fields) error {

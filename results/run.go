@@ -84,16 +84,16 @@ func Load(dir string) (*Run, error) {
 
 // Record returns the record of the i-th point of the sweep, nil if it is not computed.
 func (r *Run) Record(i int) (record *Record, err error) {
-	err = r.each([]int{i}, nil, func(_ int, found *Record) error {
+	err = r.Each([]int{i}, nil, func(_ int, found *Record) error {
 		record = found
 		return nil
 	})
 	return record, err
 }
 
-// each calls f with each record, in the sweep's order, or with those of some places in it if the list is not nil. The record holds
+// Each calls f with each record, in the sweep's order, or with those of some places in it if the list is not nil. The record holds
 // what only names, see decoder.decode, and is good until the next call.
-func (r *Run) each(places []int, only []string, f func(i int, record *Record) error) error {
+func (r *Run) Each(places []int, only []string, f func(i int, record *Record) error) error {
 	points := len(r.Manifest.Sweep.Points)
 	if r.log == nil {
 		points = len(r.Records)
@@ -136,15 +136,15 @@ func (r *Run) each(places []int, only []string, f func(i int, record *Record) er
 func (r *Run) Missing() int {
 	n := 0
 	for i := range r.Manifest.Sweep.Points {
-		if !r.has(i) {
+		if !r.Has(i) {
 			n++
 		}
 	}
 	return n
 }
 
-// has reports whether the i-th point of the sweep is computed.
-func (r *Run) has(i int) bool {
+// Has reports whether the i-th point of the sweep is computed.
+func (r *Run) Has(i int) bool {
 	if r.log == nil {
 		return r.Records[i] != nil
 	}
@@ -152,19 +152,12 @@ func (r *Run) has(i int) bool {
 	return ok
 }
 
-// Write makes the tables, the arrays and the figures of the run in the folder dir, and removes those of an earlier run
-// that this one does not have.
-func (r *Run) Write(dir string, formats ...Format) error {
-	if _, err := r.survey(); err != nil { // which the tables and the figures share
-		return err
-	}
+// Write makes the tables and the arrays of the run in the folder dir, and removes those of an earlier run that this one
+// does not have.
+func (r *Run) Write(dir string) error {
 	tables := make(chan error)
 	go func() { tables <- r.WriteTables(dir) }()
-	err := r.WriteArrays(dir)
-	if err == nil {
-		err = r.WritePlots(dir, formats...)
-	}
-	return errors.Join(<-tables, err)
+	return errors.Join(r.WriteArrays(dir), <-tables)
 }
 
 // WriteTables writes one CSV file for each table of the run.

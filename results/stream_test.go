@@ -51,13 +51,11 @@ func TestFromTheLogAsFromMemory(t *testing.T) {
 	refused.Records[3] = nil
 	failed := contraction([]float64{0.1, 0.5, 0.9}, []int{0, 1})
 	failed.Records[1] = &Record{Point: failed.Records[1].Point, Failure: &Ending{"DOMAIN_ERROR", `log of -1]},{"table":"x, in "log(q)"`}}
-	chain := chainRun()
-	chain.Manifest.Tool, chain.Manifest.Format = Tool{Digest: testKey.Tool}, RecordFormat
 	many := make([]float64, 60)
 	for i := range many {
 		many[i] = float64(i+1) / 61
 	}
-	for name, r := range map[string]*Run{"contraction": contraction(many, []int{0, 1, 5}), "fold": refused, "failed": failed, "chain": chain} {
+	for name, r := range map[string]*Run{"contraction": contraction(many, []int{0, 1, 5}), "fold": refused, "failed": failed} {
 		for _, record := range r.Records { // stamped, as Append does
 			if record != nil {
 				record.Format, record.Tool, record.Study = RecordFormat, r.Manifest.Tool.Digest, r.Manifest.Study.Name

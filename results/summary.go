@@ -13,7 +13,7 @@ type summary struct {
 	count              int
 	first, last        [][]Value // of more than maxRows rows, the first and the last ones
 	columns            []columnFacts
-	statuses, verdicts tally
+	statuses, verdicts Tally
 	status, verdict    int
 	reasons            []reasonOf // the first few
 	seen               map[uint64]bool
@@ -73,17 +73,17 @@ func (s *summary) add(row []Value) error {
 			f.other++
 		}
 		if f.repeats {
-			f.repeats = compareValues(v, row[f.sweep]) == 0
+			f.repeats = Compare(v, row[f.sweep]) == 0
 		}
 		if f.distinct != nil && !f.distinct[v] {
-			f.distinct[v], f.rounded[cell(v)] = true, true
+			f.distinct[v], f.rounded[Rounded(v)] = true, true
 		}
 	}
 	s.count++
-	s.statuses.add(row[s.status])
+	s.statuses.Add(row[s.status])
 	k := reasonOf{row[s.status], row[s.status+1]}
 	if s.verdict >= 0 {
-		s.verdicts.add(row[s.verdict])
+		s.verdicts.Add(row[s.verdict])
 		if !row[s.verdict].Absent() {
 			k.of = row[s.verdict]
 		}
@@ -125,13 +125,14 @@ func (s *summary) tellsApart(column int) bool {
 	return len(s.columns[column].rounded) == len(s.columns[column].distinct)
 }
 
-// tally counts values, in the order in which they come.
-type tally struct {
+// Tally counts values. The zero value has counted none.
+type Tally struct {
+	Order []Value // in which they came
 	count map[Value]int
-	order []Value
 }
 
-func (t *tally) add(v Value) {
+// Add counts a value that is not absent.
+func (t *Tally) Add(v Value) {
 	if v.Absent() {
 		return
 	}
@@ -139,14 +140,15 @@ func (t *tally) add(v Value) {
 		t.count = make(map[Value]int)
 	}
 	if t.count[v] == 0 {
-		t.order = append(t.order, v)
+		t.Order = append(t.Order, v)
 	}
 	t.count[v]++
 }
 
-func (t *tally) String() string {
-	parts := make([]string, len(t.order))
-	for i, v := range t.order {
+// String is "2 OK, 1 DOMAIN_ERROR".
+func (t *Tally) String() string {
+	parts := make([]string, len(t.Order))
+	for i, v := range t.Order {
 		parts[i] = fmt.Sprintf("%d %s", t.count[v], v)
 	}
 	return strings.Join(parts, ", ")

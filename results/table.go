@@ -101,11 +101,11 @@ func (t *Table) jsonWriter(w io.Writer) func(row []Value) error {
 
 // ReadTable reads a whole table into memory.
 func (r *Run) ReadTable(name string) (*Table, error) {
-	return r.table(name, nil, func(string) bool { return true })
+	return r.Select(name, nil, func(string) bool { return true })
 }
 
-// table collects a table with the own columns that are taken, for the points at some places of the sweep, or all if the list is nil.
-func (r *Run) table(name string, places []int, take func(column string) bool) (*Table, error) {
+// Select collects a table with the own columns that are taken, for the points at some places of the sweep, or all if the list is nil.
+func (r *Run) Select(name string, places []int, take func(column string) bool) (*Table, error) {
 	layouts, err := r.survey()
 	if err != nil {
 		return nil, err

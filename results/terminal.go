@@ -77,7 +77,7 @@ func (s *summary) print(b *strings.Builder, width int) {
 	widths := make([]int, len(columns))
 	for c, i := range columns {
 		cells[c] = []string{s.heading(i, columns)}
-		text := cell
+		text := Rounded
 		if swept := i >= 3 && i < 3+s.table.Swept; swept && !s.tellsApart(i) {
 			text = Value.String
 		}
@@ -128,7 +128,7 @@ func (s *summary) print(b *strings.Builder, width int) {
 		fmt.Fprintf(b, "  not shown, see %s.csv: %s\n", s.table.Name, strings.Join(hidden, ", "))
 	}
 	fmt.Fprintf(b, "  status: %s\n", &s.statuses)
-	if len(s.verdicts.order) > 0 {
+	if len(s.verdicts.Order) > 0 {
 		fmt.Fprintf(b, "  verdict: %s\n", &s.verdicts)
 	}
 	for _, k := range s.reasons {
@@ -187,8 +187,8 @@ func (s *summary) leastFirst() []string {
 	return slices.Concat(least, names)
 }
 
-// cell is the text of a value in a printed table.
-func cell(v Value) string {
+// Rounded is the text of a value for a reader: of a float the digits that matter, see [Run.Print].
+func Rounded(v Value) string {
 	if v.kind == floatKind {
 		return round(math.Float64frombits(v.bits))
 	}

@@ -2,6 +2,7 @@ package results
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -77,6 +78,21 @@ func (v Value) String() string {
 		return strconv.FormatBool(v.bits == 1)
 	}
 	return ""
+}
+
+// Compare orders numbers by value and before all others, which are ordered by their text.
+func Compare(a, b Value) int {
+	x, aIs := a.Number()
+	y, bIs := b.Number()
+	switch {
+	case aIs && bIs:
+		return cmp.Compare(x, y)
+	case aIs:
+		return -1
+	case bIs:
+		return 1
+	}
+	return cmp.Compare(a.String(), b.String())
 }
 
 // FormatFloat is the shortest decimal that reads back to the same float64 (-0 included), or NaN, +Inf, -Inf.

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lensir/lensir-study/results"
+	"github.com/lensir/lensir-study/results/figures"
 )
 
 func plotCommand() *cobra.Command {
@@ -27,10 +28,10 @@ func plotCommand() *cobra.Command {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			var chosen []results.Format
+			var chosen []figures.Format
 			for _, f := range formats {
-				switch format := results.Format(f); format {
-				case results.SVG, results.PNG, results.PDF:
+				switch format := figures.Format(f); format {
+				case figures.SVG, figures.PNG, figures.PDF:
 					chosen = append(chosen, format)
 				default:
 					return fmt.Errorf("unknown format %q: use svg, png or pdf", f)
@@ -41,14 +42,14 @@ func plotCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				figures, err := r.Plots()
+				drawn, err := figures.Of(r)
 				if err == nil {
-					err = results.WriteFigures(dir, figures, chosen...)
+					err = figures.Write(dir, drawn, chosen...)
 				}
 				if err != nil {
 					return err
 				}
-				fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", filepath.Join(dir, results.PlotsName), count(len(figures), "figure"))
+				fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", filepath.Join(dir, figures.Folder), count(len(drawn), "figure"))
 			}
 			return nil
 		},

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/results"
+	"github.com/lensir/lensir-study/results/figures"
 	"github.com/lensir/lensir-study/studies"
 )
 
@@ -24,7 +25,7 @@ type Options struct {
 	FailFast bool   // stop at the first refusal
 	Fresh    bool   // compute every point again
 	Tool     results.Tool
-	Formats  []results.Format // of the figures; none means SVG
+	Formats  []figures.Format // of the figures; none means SVG
 	// Executable measures the memory of timed sweeps, each in a process of its own; see [ServeSweep]. Empty: not measured.
 	Executable string
 	// Progress, if not nil, is called when a point is done, never twice at once.
@@ -95,7 +96,19 @@ func Run(ctx context.Context, m *Model, name string, o Options) (*Summary, error
 		err = manifest.Write(o.Dir)
 	}
 	s.Run = log.Run(&manifest)
-	return s, errors.Join(err, s.Run.Write(o.Dir, o.Formats...))
+	return s, errors.Join(err, write(s.Run, o))
+}
+
+// write makes the tables, the arrays and the figures of a run.
+func write(run *results.Run, o Options) error {
+	if err := run.Write(o.Dir); err != nil {
+		return err
+	}
+	drawn, err := figures.Of(run)
+	if err != nil {
+		return err
+	}
+	return figures.Write(o.Dir, drawn, o.Formats...)
 }
 
 // mayWorkNow reports a record that another run may not repeat: a full disk is no property of its point.

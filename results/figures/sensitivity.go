@@ -1,4 +1,4 @@
-package results
+package figures
 
 import (
 	"image/color"
@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/lensir/lensir-study/results"
 )
 
 const sensitivityFigure = "sensitivity-"
@@ -15,12 +17,12 @@ const sensitivityFigure = "sensitivity-"
 // number in two panels. A line joins the points of one branch, and of the same other swept values; it breaks
 // at a refusal, which a cross at the axis marks. The derivative is the one with respect to the swept
 // number if that is a parameter, otherwise those with respect to all scalar parameters.
-func (r *Run) sensitivityPlots() ([]*Figure, error) {
+func (r source) sensitivityPlots() ([]*Figure, error) {
 	study := r.Manifest.Study
-	if study.Main != Implicit && study.Main != Chain || len(r.Manifest.Sweep.Names) == 0 {
+	if study.Main != results.Implicit && study.Main != results.Chain || len(r.Manifest.Sweep.Names) == 0 {
 		return nil, nil
 	}
-	t, err := r.table(study.Main, nil, func(column string) bool {
+	t, err := r.Select(study.Main, nil, func(column string) bool {
 		return slices.ContainsFunc(study.Objectives, func(objective string) bool {
 			return column == objective || strings.HasPrefix(column, "d"+objective+"_") && !strings.Contains(column, "[")
 		})
@@ -43,7 +45,7 @@ func (r *Run) sensitivityPlots() ([]*Figure, error) {
 }
 
 // plotted reports whether a swept column is an axis: two different finite numbers or more, and nothing else.
-func plotted(t *Table, column int) bool {
+func plotted(t *results.Table, column int) bool {
 	var r interval
 	for _, row := range t.Rows {
 		x, ok := row[column].Number()
@@ -56,7 +58,7 @@ func plotted(t *Table, column int) bool {
 }
 
 // derivatives lists the columns of an objective's derivatives that a figure shows, and their parameters.
-func (r *Run) derivatives(t *Table, objective, swept string) (columns []int, parameters []string) {
+func (r source) derivatives(t *results.Table, objective, swept string) (columns []int, parameters []string) {
 	for i := t.Column("reason") + 1; i < len(t.Columns); i++ {
 		parameter, ok := strings.CutPrefix(t.Columns[i], "d"+objective+"_")
 		if !ok || strings.Contains(parameter, "[") {
@@ -77,7 +79,7 @@ func (r *Run) derivatives(t *Table, objective, swept string) (columns []int, par
 	return columns[:n], parameters[:n]
 }
 
-func (r *Run) sensitivityPlot(t *Table, objective, swept string, x int) *Figure {
+func (r source) sensitivityPlot(t *results.Table, objective, swept string, x int) *Figure {
 	value := t.Column(objective)
 	if value < 0 {
 		return nil
@@ -117,12 +119,12 @@ func (r *Run) sensitivityPlot(t *Table, objective, swept string, x int) *Figure 
 	panels := []panel{{yLabel: symbol(objective)}, {yLabel: yLabel}}
 	var dropped int
 	var refusals crosses
-	var statuses tally
+	var statuses results.Tally
 	for _, row := range t.Rows {
 		if status := row[t.Column("status")]; refused(status) {
 			at, _ := row[x].Number()
 			refusals = append(refusals, at)
-			statuses.add(status)
+			statuses.Add(status)
 		}
 	}
 	status := t.Column("status")
@@ -134,7 +136,7 @@ func (r *Run) sensitivityPlot(t *Table, objective, swept string, x int) *Figure 
 			ys = columns
 		}
 		for _, s := range all {
-			slices.SortStableFunc(s.rows, func(a, b []Value) int { return compareValues(a[x], b[x]) })
+			slices.SortStableFunc(s.rows, func(a, b []results.Value) int { return results.Compare(a[x], b[x]) })
 			for j, column := range ys {
 				line, marker := style(s, j)
 				p.layers = append(p.layers, curve{linearPieces(s.rows, x, column, status, &p.y, &dropped), line, marker})
@@ -186,7 +188,7 @@ func (r *Run) sensitivityPlot(t *Table, objective, swept string, x int) *Figure 
 }
 
 // linearPieces joins neighbouring rows into lines, broken at each row that was refused or has no finite value.
-func linearPieces(rows [][]Value, x, y, status int, yRange *interval, dropped *int) [][]xy {
+func linearPieces(rows [][]results.Value, x, y, status int, yRange *interval, dropped *int) [][]xy {
 	var out [][]xy
 	open := false
 	for _, row := range rows {

@@ -1,4 +1,4 @@
-package results
+package figures
 
 import (
 	"cmp"
@@ -9,35 +9,24 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/lensir/lensir-study/results"
 )
 
 const (
 	replaysFigure = "replays"
 	memoryFigure  = "memory-T"
 	timeFigure    = "time-memory"
-	streamFigure  = "schedule-" // then the method and the number of slots
-)
-
-// SchedulePicture is the prefix of the names of arrays that hold the actions of a schedule, one a row: kind, slot, from, to,
-// with the kinds below. Each becomes a figure.
-const SchedulePicture = streamFigure
-
-// The kinds of actions in a picture of a schedule.
-const (
-	PictureAdvance = iota // evaluates steps from+1, …, to
-	PictureSave           // fills a slot
-	PictureFree           // empties a slot
-	PictureRecord         // evaluates steps from+1, …, to and keeps their tapes
-	PictureReverse        // reverses steps to, …, from+1
+	streamFigure  = results.SchedulePicture // then the method and the number of slots
 )
 
 // schedulePlots draws what the schedules of a chain did.
-func (r *Run) schedulePlots() ([]*Figure, error) {
-	if r.Manifest.Study.Main != Chain {
+func (r source) schedulePlots() ([]*Figure, error) {
+	if r.Manifest.Study.Main != results.Chain {
 		return nil, nil
 	}
 	var queries [3]query
-	for i, name := range []string{Schedules, Theory, Measurements} {
+	for i, name := range []string{results.Schedules, results.Theory, results.Measurements} {
 		q, err := r.query(name)
 		if err != nil {
 			return nil, err
@@ -57,45 +46,45 @@ func (r *Run) schedulePlots() ([]*Figure, error) {
 
 // query is the rows of a table, with access by name.
 type query struct {
-	t    *Table
-	rows [][]Value
+	t    *results.Table
+	rows [][]results.Value
 }
 
 // query reads the columns of a table that figures show. It leaves out the runs of second derivatives, whose counts are
 // those of the first.
-func (r *Run) query(table string) (query, error) {
+func (r source) query(table string) (query, error) {
 	shown := []string{"method", "T", "slots", "budget", "replays", "peak_bytes", "kind", "wall_s", "of"}
-	t, err := r.table(table, nil, func(column string) bool { return slices.Contains(shown, column) })
+	t, err := r.Select(table, nil, func(column string) bool { return slices.Contains(shown, column) })
 	q := query{t: t}
 	for _, row := range t.Rows {
-		if q.get(row, "of") != Text("hessian") {
+		if q.get(row, "of") != results.Text("hessian") {
 			q.rows = append(q.rows, row)
 		}
 	}
 	return q, err
 }
 
-func (q query) get(row []Value, column string) Value {
+func (q query) get(row []results.Value, column string) results.Value {
 	if i := q.t.Column(column); i >= 0 {
 		return row[i]
 	}
-	return Value{}
+	return results.Value{}
 }
 
 // number returns a positive number, which has a place on a logarithmic axis.
-func (q query) number(row []Value, column string) (float64, bool) {
+func (q query) number(row []results.Value, column string) (float64, bool) {
 	x, ok := q.get(row, column).Number()
 	return x, ok && x > 0 && !math.IsInf(x, 0)
 }
 
 // distinct lists the values of a column in order.
-func (q query) distinct(column string) []Value {
-	var t tally
+func (q query) distinct(column string) []results.Value {
+	var t results.Tally
 	for _, row := range q.rows {
-		t.add(q.get(row, column))
+		t.Add(q.get(row, column))
 	}
-	slices.SortStableFunc(t.order, compareValues)
-	return t.order
+	slices.SortStableFunc(t.Order, results.Compare)
+	return t.Order
 }
 
 // methods lists the methods in the order of the rows.
@@ -110,7 +99,7 @@ func (q query) methods() []string {
 }
 
 // points collects two columns of the rows that a filter takes, in the order of the first.
-func (q query) points(x, y string, xRange, yRange *interval, take func(row []Value) bool) []xy {
+func (q query) points(x, y string, xRange, yRange *interval, take func(row []results.Value) bool) []xy {
 	var list []xy
 	seen := make(map[xy]bool)
 	for _, row := range q.rows {
@@ -149,7 +138,7 @@ func single(points []xy) [][]xy {
 const mostPanels = 3
 
 // replaysPlot draws replays against slots: what theory says as lines, what runs counted as markers, a panel for each T.
-func (r *Run) replaysPlot(counted, theory query) *Figure {
+func (r source) replaysPlot(counted, theory query) *Figure {
 	lengths := theory.distinct("T")
 	if len(counted.distinct("slots")) < 2 || len(lengths) == 0 {
 		return nil
@@ -163,8 +152,10 @@ func (r *Run) replaysPlot(counted, theory query) *Figure {
 		}
 		p := panel{xLabel: "slots  " + italic("d"), yLabel: "replays of " + italic("T") + " = " + steps.String() + " steps", xLog: true, yLog: true}
 		for k, m := range methods {
-			take := func(q query) func(row []Value) bool {
-				return func(row []Value) bool { return q.get(row, "method") == Text(m) && q.get(row, "T") == steps }
+			take := func(q query) func(row []results.Value) bool {
+				return func(row []results.Value) bool {
+					return q.get(row, "method") == results.Text(m) && q.get(row, "T") == steps
+				}
 			}
 			line, marker := methodStyle(k)
 			p.layers = append(p.layers, curve{pieces: [][]xy{theory.points("slots", "replays", &p.x, &p.y, take(theory))}, line: line},
@@ -181,7 +172,7 @@ func (r *Run) replaysPlot(counted, theory query) *Figure {
 }
 
 // memoryPlot draws the peak of the logical bytes against T, a line for each method and number of slots.
-func (r *Run) memoryPlot(q query) *Figure {
+func (r source) memoryPlot(q query) *Figure {
 	if len(q.distinct("T")) < 2 {
 		return nil
 	}
@@ -191,9 +182,9 @@ func (r *Run) memoryPlot(q query) *Figure {
 		line, marker := methodStyle(k)
 		drawn := 0
 		slots := q.distinct("slots")
-		for _, d := range append(slots, Value{}) {
-			points := q.points("T", "peak_bytes", &p.x, &p.y, func(row []Value) bool {
-				return q.get(row, "method") == Text(m) && q.get(row, "slots") == d
+		for _, d := range append(slots, results.Value{}) {
+			points := q.points("T", "peak_bytes", &p.x, &p.y, func(row []results.Value) bool {
+				return q.get(row, "method") == results.Text(m) && q.get(row, "slots") == d
 			})
 			if len(points) == 0 {
 				continue
@@ -214,14 +205,14 @@ func (r *Run) memoryPlot(q query) *Figure {
 
 // timePlot draws the measured time against the peak of the logical bytes: a marker for each run, and the front of those that no
 // other run beats in both.
-func (r *Run) timePlot(counted, measured query) *Figure {
-	type key struct{ point, method, slots, budget Value }
-	keyOf := func(q query, row []Value) key {
+func (r source) timePlot(counted, measured query) *Figure {
+	type key struct{ point, method, slots, budget results.Value }
+	keyOf := func(q query, row []results.Value) key {
 		return key{q.get(row, "point"), q.get(row, "method"), q.get(row, "slots"), q.get(row, "budget")}
 	}
 	seconds := make(map[key]float64)
 	for _, row := range measured.rows {
-		if t, ok := measured.number(row, "wall_s"); ok && measured.get(row, "kind") == Text("run") {
+		if t, ok := measured.number(row, "wall_s"); ok && measured.get(row, "kind") == results.Text("run") {
 			seconds[keyOf(measured, row)] = t
 		}
 	}
@@ -244,7 +235,7 @@ func (r *Run) timePlot(counted, measured query) *Figure {
 			for _, row := range counted.rows {
 				bytes, ok := counted.number(row, "peak_bytes")
 				t, timed := seconds[keyOf(counted, row)]
-				if ok && timed && counted.get(row, "T") == steps && counted.get(row, "method") == Text(m) {
+				if ok && timed && counted.get(row, "T") == steps && counted.get(row, "method") == results.Text(m) {
 					p.x.add(bytes)
 					p.y.add(t)
 					points = append(points, xy{bytes, t})
@@ -279,11 +270,11 @@ func (r *Run) timePlot(counted, measured query) *Figure {
 
 // streamPlots draws the actions of schedules: the state that is live against the steps evaluated so far, and the snapshots as bars for
 // as long as they are alive. Of a sweep, the first point that has the schedule is drawn.
-func (r *Run) streamPlots() ([]*Figure, error) {
+func (r source) streamPlots() ([]*Figure, error) {
 	var figures []*Figure
-	err := r.each(nil, []string{ArraysName}, func(_ int, record *Record) error {
+	err := r.Each(nil, []string{results.ArraysName}, func(_ int, record *results.Record) error {
 		for _, a := range record.Arrays {
-			if !strings.HasPrefix(a.Name, SchedulePicture) || len(a.Shape) != 2 || a.Shape[1] != 4 ||
+			if !strings.HasPrefix(a.Name, results.SchedulePicture) || len(a.Shape) != 2 || a.Shape[1] != 4 ||
 				slices.ContainsFunc(figures, func(f *Figure) bool { return f.Name == a.Name }) {
 				continue
 			}
@@ -294,7 +285,7 @@ func (r *Run) streamPlots() ([]*Figure, error) {
 	return figures, err
 }
 
-func streamPlot(title string, a Array) *Figure {
+func streamPlot(title string, a results.Array) *Figure {
 	f := &Figure{Name: a.Name, title: title}
 	p := panel{xLabel: "steps evaluated", yLabel: "state  " + italic("j"), xWhole: true}
 	type held struct{ since, state float64 }
@@ -315,19 +306,19 @@ func streamPlot(title string, a Array) *Figure {
 		slot, from, to := a.Data[k+1], a.Data[k+2], a.Data[k+3]
 		p.y.add(to)
 		switch int(a.Data[k]) {
-		case PictureAdvance:
+		case results.PictureAdvance:
 			line(&advances, xy{now, from}, xy{now + to - from, to})
 			now += to - from
-		case PictureRecord:
+		case results.PictureRecord:
 			line(&records, xy{now, from}, xy{now + to - from, to})
 			now += to - from
-		case PictureReverse:
+		case results.PictureReverse:
 			line(&reverses, xy{now, to}, xy{now, from})
-		case PictureSave:
+		case results.PictureSave:
 			slots[slot] = held{now, from}
 			snapshots++
 			most = max(most, len(slots))
-		case PictureFree:
+		case results.PictureFree:
 			s := slots[slot]
 			delete(slots, slot)
 			bars = append(bars, []xy{{s.since, s.state}, {max(now, s.since), s.state}})
@@ -342,7 +333,7 @@ func streamPlot(title string, a Array) *Figure {
 		curve{pieces: records, line: taped}, curve{pieces: reverses, line: back})
 	f.panels = []panel{p}
 	f.legend = []legendEntry{{"snapshot", curve{line: width}}, {"replay", curve{line: forward}}, {"record", curve{line: taped}}, {"reverse", curve{line: back}}}
-	of := strings.TrimPrefix(a.Name, SchedulePicture) // the method and the number of slots
+	of := strings.TrimPrefix(a.Name, results.SchedulePicture) // the method and the number of slots
 	if i := strings.LastIndex(of, "-"); i >= 0 {
 		of = of[:i] + ", " + italic("d") + " = " + of[i+1:]
 	}

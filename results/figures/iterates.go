@@ -1,4 +1,4 @@
-package results
+package figures
 
 import (
 	"cmp"
@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/lensir/lensir-study/results"
 )
 
 const iteratesFigure = "iterates"
@@ -25,9 +27,9 @@ var errorPanels = []errorPanel{
 // iteratesPlots draws errors and bounds against K on logarithmic axes: a colour for each swept value, the measured
 // errors as markers on a line, the bounds dashed, and below a shade up to the rounding floor.
 // What a logarithmic axis cannot show is left out, and counted in a note.
-func (r *Run) iteratesPlots() ([]*Figure, error) {
+func (r source) iteratesPlots() ([]*Figure, error) {
 	places, note := r.spread(mostLines)
-	t, err := r.table(Iterates, places, func(column string) bool {
+	t, err := r.Select(results.Iterates, places, func(column string) bool {
 		return slices.Contains([]string{"method", "K", "verdict"}, column) || slices.ContainsFunc(errorPanels, func(p errorPanel) bool {
 			return column == p.err || column == p.bound || column == p.floor
 		})
@@ -49,7 +51,7 @@ func (r *Run) iteratesPlots() ([]*Figure, error) {
 		var errs, bounds, floors interval
 		var lines, dashed, bands []curve
 		for _, s := range all {
-			slices.SortStableFunc(s.rows, func(a, b []Value) int { return compareValues(a[k], b[k]) })
+			slices.SortStableFunc(s.rows, func(a, b []results.Value) int { return results.Compare(a[k], b[k]) })
 			c := ordered(s.color, len(colors))
 			lines = append(lines, curve{
 				pieces: pieces(s.rows, k, t.Column(claim.err), &errs, &p.x, dropped.counter(claim.noun)),
@@ -117,12 +119,12 @@ func (r *Run) iteratesPlots() ([]*Figure, error) {
 }
 
 // unbounded says for which series there are errors and no bound, by verdict.
-func unbounded(t *Table, all []*series) []string {
+func unbounded(t *results.Table, all []*series) []string {
 	verdict, bound := t.Column("verdict"), t.Column("sensitivity_bound")
 	var order []string
 	labels := make(map[string][]string)
 	for _, s := range all {
-		if slices.ContainsFunc(s.rows, func(row []Value) bool { return !row[bound].Absent() }) {
+		if slices.ContainsFunc(s.rows, func(row []results.Value) bool { return !row[bound].Absent() }) {
 			continue
 		}
 		why := s.rows[0][verdict].String()
@@ -193,7 +195,7 @@ func errorRange(errs, bounds, floors interval) (r interval, floorShown bool) {
 }
 
 // pieces joins neighbouring rows into lines, broken at each row whose value has no place on a logarithmic axis.
-func pieces(rows [][]Value, x, y int, yRange, xRange *interval, drop func(float64)) [][]xy {
+func pieces(rows [][]results.Value, x, y int, yRange, xRange *interval, drop func(float64)) [][]xy {
 	var out [][]xy
 	open := false
 	for _, row := range rows {

@@ -1,4 +1,4 @@
-package results
+package figures
 
 import (
 	"math"
@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"pgregory.net/rapid"
+
+	"github.com/lensir/lensir-study/results"
 )
 
 // A figure of a long sweep shows lines that can be told apart, says of how many, and is small.
@@ -19,13 +21,13 @@ func TestFiguresOfALongSweep(t *testing.T) {
 	}
 	r := contraction(qs, []int{0, 1, 2, 5, 10, 20, 50, 100, 200})
 	for i, record := range r.Records {
-		fields := record.Rows(Implicit)[0].Fields
-		fields.Set("J", Float(math.Sin(float64(i))))
+		fields := record.Rows(results.Implicit)[0].Fields
+		fields.Set("J", results.Float(math.Sin(float64(i))))
 		if i%3 == 1 { // a refusal, so that the lines break everywhere
-			record.Rows(Implicit)[0] = Row{Ending: Ending{Status: "NOT_CONVERGED"}}
+			record.Rows(results.Implicit)[0] = results.Row{Ending: results.Ending{Status: "NOT_CONVERGED"}}
 		}
 	}
-	figures := r.Figures()
+	figures := figuresOf(r)
 	if got := figureNames(figures); !slices.Equal(got, []string{"iterates", "sensitivity-J-q"}) {
 		t.Fatalf("figures %v", got)
 	}
@@ -49,16 +51,16 @@ func TestFiguresOfALongSweep(t *testing.T) {
 
 // A sweep of two names has a line for each value of the other one, and of many the figure shows some.
 func TestFiguresOfASweepOfTwoNames(t *testing.T) {
-	r := &Run{Manifest: Manifest{Study: Study{Main: Implicit, Objectives: []string{"J"}}, Sweep: Sweep{Names: []string{"a", "b"}}}}
+	r := &results.Run{Manifest: results.Manifest{Study: results.Study{Main: results.Implicit, Objectives: []string{"J"}}, Sweep: results.Sweep{Names: []string{"a", "b"}}}}
 	for a := range 30 {
 		for b := range 60 {
-			record := &Record{Point: pointAt(float64(100*a + b))}
-			record.Add(Implicit, row("OK", Field{"J", Int(a * b)}))
+			record := &results.Record{Point: pointAt(float64(100*a + b))}
+			record.Add(results.Implicit, row("OK", field("J", results.Int(a*b))))
 			r.Records = append(r.Records, record)
-			r.Manifest.Sweep.Points = append(r.Manifest.Sweep.Points, Point{record.Point, []Value{Int(a), Int(b)}})
+			r.Manifest.Sweep.Points = append(r.Manifest.Sweep.Points, results.Point{ID: record.Point, Values: []results.Value{results.Int(a), results.Int(b)}})
 		}
 	}
-	for _, f := range r.Figures() {
+	for _, f := range figuresOf(r) {
 		lines, want := len(f.panels[0].layers), map[string]int{"sensitivity-J-a": mostLines, "sensitivity-J-b": 30}[f.Name]
 		told := slices.Contains(f.notes, "Drawn are 50 of 60 combinations of the other swept values, evenly spread in their order.")
 		if lines != want || told != (want == mostLines) {

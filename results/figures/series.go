@@ -1,4 +1,4 @@
-package results
+package figures
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/lensir/lensir-study/results"
 )
 
 // series is the rows that one line of a figure joins.
@@ -15,25 +17,25 @@ type series struct {
 	color int    // rank of that label among all, in the order of the values
 	kind  string // branch and method, or ""
 	shape int    // rank of the kind, in the order of the rows
-	rows  [][]Value
+	rows  [][]results.Value
 }
 
 // split groups a table's rows into series: by the swept columns but except (an index, or -1), and by the columns named
 // kinds. It returns the series ordered by swept values and then by kind, with all labels and kinds in order.
-func split(t *Table, except int, kinds ...string) (out []*series, labels, kindNames []string) {
+func split(t *results.Table, except int, kinds ...string) (out []*series, labels, kindNames []string) {
 	var vary []int
 	for i := 3; i < 3+t.Swept; i++ {
-		if i != except && slices.ContainsFunc(t.Rows, func(row []Value) bool { return row[i] != t.Rows[0][i] }) {
+		if i != except && slices.ContainsFunc(t.Rows, func(row []results.Value) bool { return row[i] != t.Rows[0][i] }) {
 			vary = append(vary, i)
 		}
 	}
-	values := make(map[*series][]Value)
+	values := make(map[*series][]results.Value)
 	byKey := make(map[string]*series)
 	for _, row := range t.Rows {
 		var label, kind []string
-		var tuple []Value
+		var tuple []results.Value
 		for _, i := range vary {
-			label = append(label, symbol(strings.TrimPrefix(t.Columns[i], "sweep."))+" = "+typeset(cell(row[i])))
+			label = append(label, symbol(strings.TrimPrefix(t.Columns[i], "sweep."))+" = "+typeset(results.Rounded(row[i])))
 			tuple = append(tuple, row[i])
 		}
 		for _, name := range kinds {
@@ -55,7 +57,7 @@ func split(t *Table, except int, kinds ...string) (out []*series, labels, kindNa
 		s.rows = append(s.rows, row)
 	}
 	slices.SortStableFunc(out, func(a, b *series) int {
-		return cmp.Or(slices.CompareFunc(values[a], values[b], compareValues), cmp.Compare(a.shape, b.shape))
+		return cmp.Or(slices.CompareFunc(values[a], values[b], results.Compare), cmp.Compare(a.shape, b.shape))
 	})
 	for _, s := range out {
 		if n := len(labels); n == 0 || labels[n-1] != s.label {
@@ -70,10 +72,10 @@ func split(t *Table, except int, kinds ...string) (out []*series, labels, kindNa
 const mostLines, mostMarkers = 50, 500
 
 // spread lists the points of the sweep, or most of them that are evenly spread in the order of the swept values, with a note.
-func (r *Run) spread(most int) (places []int, note string) {
+func (r source) spread(most int) (places []int, note string) {
 	points := r.Manifest.Sweep.Points
 	for i := range points {
-		if r.has(i) {
+		if r.Has(i) {
 			places = append(places, i)
 		}
 	}
@@ -81,7 +83,7 @@ func (r *Run) spread(most int) (places []int, note string) {
 	if count <= most {
 		return places, ""
 	}
-	slices.SortStableFunc(places, func(a, b int) int { return slices.CompareFunc(points[a].Values, points[b].Values, compareValues) })
+	slices.SortStableFunc(places, func(a, b int) int { return slices.CompareFunc(points[a].Values, points[b].Values, results.Compare) })
 	rank := 0
 	places = slices.DeleteFunc(places, func(int) bool {
 		rank++
@@ -101,21 +103,6 @@ func drawnOf(most, count int, of string) string {
 	return fmt.Sprintf("Drawn are %d of %d %s, evenly spread in their order.", most, count, of)
 }
 
-// compareValues orders numbers by value and before all others, which are ordered by their text.
-func compareValues(a, b Value) int {
-	x, aIs := a.Number()
-	y, bIs := b.Number()
-	switch {
-	case aIs && bIs:
-		return cmp.Compare(x, y)
-	case aIs:
-		return -1
-	case bIs:
-		return 1
-	}
-	return cmp.Compare(a.String(), b.String())
-}
-
 // addSwept puts the swept values into the legend by their colours: at most twelve of them, the first and the last among them.
 func (f *Figure) addSwept(labels []string) {
 	const most = 12
@@ -132,8 +119,8 @@ func (f *Figure) addSwept(labels []string) {
 }
 
 // refused reports whether a status comes without a derivative.
-func refused(status Value) bool {
-	return status != Text("OK") && status != Text("ITERATES_DIFFERENTIATED")
+func refused(status results.Value) bool {
+	return status != results.Text("OK") && status != results.Text("ITERATES_DIFFERENTIATED")
 }
 
 // plural writes a count with its noun.

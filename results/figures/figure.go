@@ -1,4 +1,4 @@
-package results
+package figures
 
 import (
 	"bytes"
@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,6 +20,8 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgpdf"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/lensir/lensir-study/results"
 )
 
 // Format is a file format of figures. The bytes of SVG and PNG depend on the records alone; PDF holds its date.
@@ -31,8 +34,8 @@ const (
 	PDF Format = "pdf"
 )
 
-// PlotsName is the folder of figures in an output folder.
-const PlotsName = "plots"
+// Folder is the folder of figures in an output folder.
+const Folder = "plots"
 
 // Figure is a named plot of a run. Its data are complete: drawing reads nothing else.
 type Figure struct {
@@ -58,28 +61,19 @@ type legendEntry struct {
 	thumb plot.Thumbnailer
 }
 
-// WritePlots draws the run's figures into the folder of figures, as SVG if no format is given, and removes those of
-// an earlier run that this one does not have.
-func (r *Run) WritePlots(dir string, formats ...Format) error {
-	figures, err := r.Plots()
-	if err != nil {
-		return err
-	}
-	return WriteFigures(dir, figures, formats...)
-}
-
-// WriteFigures is WritePlots of figures at hand.
-func WriteFigures(dir string, figures []*Figure, formats ...Format) error {
+// Write draws figures into the folder of figures of the output folder dir, as SVG if no format is given, and removes those
+// of an earlier run that are not among them.
+func Write(dir string, figures []*Figure, formats ...Format) error {
 	if len(formats) == 0 {
 		formats = []Format{SVG}
 	}
-	dir = filepath.Join(dir, PlotsName)
+	dir = filepath.Join(dir, Folder)
 	var names []string
 	for _, f := range figures {
 		names = append(names, f.Name)
 		for _, format := range formats {
 			path := filepath.Join(dir, f.Name+"."+string(format))
-			if err := WriteFile(path, func(w io.Writer) error { return f.Draw(w, format) }); err != nil {
+			if err := results.WriteFile(path, func(w io.Writer) error { return f.Draw(w, format) }); err != nil {
 				return err
 			}
 		}
@@ -92,7 +86,7 @@ func WriteFigures(dir string, figures []*Figure, formats ...Format) error {
 		for _, path := range old {
 			name, suffix := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)), Format(strings.TrimPrefix(filepath.Ext(path), "."))
 			if !slices.Contains(names, name) && (suffix == SVG || suffix == PNG || suffix == PDF) {
-				if err := remove(path); err != nil {
+				if err := os.Remove(path); err != nil {
 					return err
 				}
 			}
@@ -101,12 +95,16 @@ func WriteFigures(dir string, figures []*Figure, formats ...Format) error {
 	return nil
 }
 
-// Plots plots what the run has: the errors of the iterates against K, and each objective with its derivative
+// source is the run that figures are made of.
+type source struct{ *results.Run }
+
+// Of makes the figures of a run: the errors of the iterates against K, and each objective with its derivative
 // against each swept number; of a chain also what its schedules did. Of a sweep of many points, the lines that a
 // reader can tell apart are drawn, and a note says how many there are.
-func (r *Run) Plots() (figures []*Figure, err error) {
-	for _, plot := range []func() ([]*Figure, error){r.iteratesPlots, r.schedulePlots, r.sensitivityPlots} {
-		some, err := plot()
+func Of(r *results.Run) (figures []*Figure, err error) {
+	s := source{r}
+	for _, make := range []func() ([]*Figure, error){s.iteratesPlots, s.schedulePlots, s.sensitivityPlots} {
+		some, err := make()
 		if err != nil {
 			return nil, err
 		}

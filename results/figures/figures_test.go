@@ -1,4 +1,4 @@
-package results
+package figures
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 
 	"gonum.org/v1/plot"
 	"pgregory.net/rapid"
+
+	"github.com/lensir/lensir-study/results"
 )
 
 func drawn(t interface {
@@ -37,13 +39,13 @@ func figureNames(figures []*Figure) (names []string) {
 
 func TestFiguresOfTheContraction(t *testing.T) {
 	r := contraction([]float64{0.9, 0.5}, []int{0, 1, 2, 5, 20, 200})
-	figures := r.Figures()
+	figures := figuresOf(r)
 	if got := figureNames(figures); !slices.Equal(got, []string{"iterates", "sensitivity-J-q"}) {
 		t.Fatalf("figures %v", got)
 	}
 	svg := drawn(t, figures[0], SVG)
 	golden(t, "iterates.svg", svg)
-	if again := drawn(t, r.Figures()[0], SVG); !bytes.Equal(svg, again) {
+	if again := drawn(t, figuresOf(r)[0], SVG); !bytes.Equal(svg, again) {
 		t.Error("two drawings differ")
 	}
 	for _, want := range []string{"state error: exactly zero at all 12 points", "rounding floor", "measured", r.Manifest.Study.Title} {
@@ -71,19 +73,19 @@ func TestFiguresOfTheContraction(t *testing.T) {
 // What a logarithmic axis cannot show breaks the line, and is counted.
 func TestWhatIsNotDrawnIsCounted(t *testing.T) {
 	r := contraction([]float64{0.5}, []int{0, 1, 2, 3, 4, 5, 6, 7})
-	rows := r.Records[0].Rows(Iterates)
+	rows := r.Records[0].Rows(results.Iterates)
 	for i, x := range []float64{1, 0, 0, 0.1, math.NaN(), math.Inf(1), 0.01, 0.001} {
-		rows[i].Fields.Set("sensitivity_error", Float(x))
+		rows[i].Fields.Set("sensitivity_error", results.Float(x))
 	}
-	rows[7].Fields.Set("sensitivity_bound", Float(0))
-	rows[6].Fields.Set("sensitivity_bound", Value{})
-	f := r.iteratesPlot()
+	rows[7].Fields.Set("sensitivity_bound", results.Float(0))
+	rows[6].Fields.Set("sensitivity_bound", results.Value{})
+	f := iteratesPlot(r)
 	if want := []string{"The rounding floor of the sensitivity error, about " + scientific(2.2e-16) + ", lies below the axis.",
 		"Not drawn on the logarithmic axis: 2 zero sensitivity errors, 2 non-finite sensitivity errors, 1 zero sensitivity bound."}; !slices.Equal(f.notes, want) {
 		t.Errorf("notes %q, want %q", f.notes, want)
 	}
 	var y, x interval
-	got := pieces(r.Table(Iterates).Rows, r.Table(Iterates).Column("K"), r.Table(Iterates).Column("sensitivity_error"), &y, &x, nil)
+	got := pieces(table(r, results.Iterates).Rows, table(r, results.Iterates).Column("K"), table(r, results.Iterates).Column("sensitivity_error"), &y, &x, nil)
 	want := [][]xy{{{0, 1}}, {{3, 0.1}}, {{6, 0.01}, {7, 0.001}}}
 	if !slices.EqualFunc(got, want, slices.Equal) || y != (interval{0.001, 1, true}) || x != (interval{0, 7, true}) {
 		t.Errorf("pieces %v, y %v, x %v", got, y, x)
@@ -94,12 +96,12 @@ func TestWhatIsNotDrawnIsCounted(t *testing.T) {
 func TestMissingBoundsAreNamed(t *testing.T) {
 	r := contraction([]float64{0.5, 0.9, 3e8}, []int{0, 1})
 	for _, i := range []int{1, 2} {
-		for _, row := range r.Records[i].Rows(Iterates) {
-			row.Fields.Set("sensitivity_bound", Value{})
-			row.Fields.Set("verdict", Text("HYPOTHESIS_FAILED"))
+		for _, row := range r.Records[i].Rows(results.Iterates) {
+			row.Fields.Set("sensitivity_bound", results.Value{})
+			row.Fields.Set("verdict", results.Text("HYPOTHESIS_FAILED"))
 		}
 	}
-	f := r.iteratesPlot()
+	f := iteratesPlot(r)
 	want := "No bound for " + symbol("q") + " = 0.9; " + symbol("q") + " = 3×10" + super("8") + ": HYPOTHESIS_FAILED."
 	if !slices.Contains(f.notes, want) {
 		t.Errorf("notes %q, want %q", f.notes, want)
@@ -108,7 +110,7 @@ func TestMissingBoundsAreNamed(t *testing.T) {
 
 func TestSensitivityOfTheFold(t *testing.T) {
 	r := fold(-0.5, 0.5, 0, 0.25)
-	figures := r.Figures()
+	figures := figuresOf(r)
 	if got := figureNames(figures); !slices.Equal(got, []string{"sensitivity-J-theta"}) {
 		t.Fatalf("figures %v", got)
 	}
@@ -129,13 +131,13 @@ func TestSensitivityOfTheFold(t *testing.T) {
 }
 
 func TestWhichDerivativesAreShown(t *testing.T) {
-	r := &Run{Manifest: Manifest{Study: Study{Main: Implicit, Objectives: []string{"J", "J_a"}}}}
-	table := &Table{Columns: []string{"study", "point", "branch", "status", "reason", "J", "dJ_x", "dJ_b[0]", "dJ_y", "J_a", "dJ_a_x", "condition"}}
+	r := &results.Run{Manifest: results.Manifest{Study: results.Study{Main: results.Implicit, Objectives: []string{"J", "J_a"}}}}
+	table := &results.Table{Columns: []string{"study", "point", "branch", "status", "reason", "J", "dJ_x", "dJ_b[0]", "dJ_y", "J_a", "dJ_a_x", "condition"}}
 	for _, c := range []struct {
 		objective, swept string
 		want             []string
 	}{{"J", "q", []string{"x", "y"}}, {"J", "y", []string{"y"}}, {"J_a", "q", []string{"x"}}} {
-		if _, got := r.derivatives(table, c.objective, c.swept); !slices.Equal(got, c.want) {
+		if _, got := (source{r}).derivatives(table, c.objective, c.swept); !slices.Equal(got, c.want) {
 			t.Errorf("%s against %s: %v, want %v", c.objective, c.swept, got, c.want)
 		}
 	}
@@ -144,26 +146,26 @@ func TestWhichDerivativesAreShown(t *testing.T) {
 // Whatever the numbers are, a figure is drawn, and twice the same.
 func TestAnyNumbersAreDrawn(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		number := rapid.OneOf(rapid.Map(anyFloat(), Float), rapid.SampledFrom([]Value{{}, Float(0), Float(1), Float(1e-17), Text("x"), Int(3)}))
+		number := rapid.OneOf(rapid.Map(anyFloat(), results.Float), rapid.SampledFrom([]results.Value{{}, results.Float(0), results.Float(1), results.Float(1e-17), results.Text("x"), results.Int(3)}))
 		one := number.Draw(t, "one")
 		if rapid.Bool().Draw(t, "one number only") {
 			number = rapid.Just(one)
 		}
-		r := &Run{Manifest: Manifest{Study: Study{Name: "any", Title: rapid.StringN(0, 200, -1).Draw(t, "title"), Main: Implicit, Objectives: []string{"J"}},
-			Sweep: Sweep{Names: []string{"a", "b"}}}}
+		r := &results.Run{Manifest: results.Manifest{Study: results.Study{Name: "any", Title: rapid.StringN(0, 200, -1).Draw(t, "title"), Main: results.Implicit, Objectives: []string{"J"}},
+			Sweep: results.Sweep{Names: []string{"a", "b"}}}}
 		for range rapid.IntRange(1, 4).Draw(t, "points") {
-			record := &Record{Point: point("a")}
+			record := &results.Record{Point: pointAt(1)}
 			for range rapid.IntRange(0, 3).Draw(t, "rows") {
-				record.Add(Iterates, row("ITERATES_DIFFERENTIATED", Field{"K", rapid.Map(rapid.IntRange(0, 3), Int[int]).Draw(t, "K")},
-					Field{"state_error", number.Draw(t, "e")}, Field{"state_bound", number.Draw(t, "b")}, Field{"sensitivity_error", number.Draw(t, "s")},
-					Field{"sensitivity_bound", number.Draw(t, "sb")}, Field{"floor", number.Draw(t, "f")}))
-				record.Add(Implicit, row(rapid.SampledFrom([]string{"OK", "NON_FINITE"}).Draw(t, "status"), Field{"J", number.Draw(t, "J")},
-					Field{"dJ_a", number.Draw(t, "dJ")}))
+				record.Add(results.Iterates, row("ITERATES_DIFFERENTIATED", field("K", rapid.Map(rapid.IntRange(0, 3), results.Int[int]).Draw(t, "K")),
+					field("state_error", number.Draw(t, "e")), field("state_bound", number.Draw(t, "b")), field("sensitivity_error", number.Draw(t, "s")),
+					field("sensitivity_bound", number.Draw(t, "sb")), field("floor", number.Draw(t, "f"))))
+				record.Add(results.Implicit, row(rapid.SampledFrom([]string{"OK", "NON_FINITE"}).Draw(t, "status"), field("J", number.Draw(t, "J")),
+					field("dJ_a", number.Draw(t, "dJ"))))
 			}
 			r.Records = append(r.Records, record)
-			r.Manifest.Sweep.Points = append(r.Manifest.Sweep.Points, Point{record.Point, []Value{number.Draw(t, "a"), number.Draw(t, "b")}})
+			r.Manifest.Sweep.Points = append(r.Manifest.Sweep.Points, results.Point{ID: record.Point, Values: []results.Value{number.Draw(t, "a"), number.Draw(t, "b")}})
 		}
-		for _, f := range r.Figures() {
+		for _, f := range figuresOf(r) {
 			svg := drawn(t, f, SVG)
 			if !bytes.Equal(svg, drawn(t, f, SVG)) {
 				t.Fatal("two drawings differ")
@@ -301,17 +303,17 @@ func TestSymbols(t *testing.T) {
 
 func TestStaleFiguresAreRemoved(t *testing.T) {
 	dir := t.TempDir()
-	if err := contraction([]float64{0.1, 0.5}, []int{0, 1}).WritePlots(dir, SVG, PNG); err != nil {
+	if err := Write(dir, figuresOf(contraction([]float64{0.1, 0.5}, []int{0, 1})), SVG, PNG); err != nil {
 		t.Fatal(err)
 	}
-	own := filepath.Join(dir, PlotsName, "iterates-notes.txt")
+	own := filepath.Join(dir, Folder, "iterates-notes.txt")
 	if err := os.WriteFile(own, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := fold(0.25, 0.5).WritePlots(dir); err != nil {
+	if err := Write(dir, figuresOf(fold(0.25, 0.5))); err != nil {
 		t.Fatal(err)
 	}
-	entries, err := os.ReadDir(filepath.Join(dir, PlotsName))
+	entries, err := os.ReadDir(filepath.Join(dir, Folder))
 	if err != nil {
 		t.Fatal(err)
 	}
