@@ -57,7 +57,7 @@ func StateBound(q, delta0 float64, K int) (float64, error) {
 	if err := first(contraction(q), size("δ₀", delta0), steps(K)); err != nil {
 		return math.NaN(), err
 	}
-	return power(q, K).times(delta0), nil
+	return geometric(q, K, delta0), nil
 }
 
 // SensitivityConstant returns C = L_z‖s*‖ + L_θ.
@@ -78,7 +78,7 @@ func SensitivityBound(q, C, delta0, d0 float64, K int) (float64, error) {
 	if K == 0 {
 		return d0, nil
 	}
-	return power(q, K).times(d0) + power(q, K-1).times(float64(K), C, delta0), nil
+	return geometric(q, K, d0) + geometric(q, K-1, float64(K), C, delta0), nil
 }
 
 // Hump returns −1/ln q, the real K at which K q^(K−1) is largest. For q = 0 it is 0.

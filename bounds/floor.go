@@ -48,14 +48,14 @@ func (f *Floor) Step(eta, etaS float64) error {
 
 // State returns f_K + (1 + q^K) ω.
 func (f *Floor) State() float64 {
-	return f.f + f.omega + power(f.q, f.steps).times(f.omega)
+	return f.f + f.omega + geometric(f.q, f.steps, f.omega)
 }
 
 // Sensitivity returns g_K + (1 + q^K) ω' + C K q^(K−1) ω.
 func (f *Floor) Sensitivity() float64 {
-	s := f.g + f.omegaS + power(f.q, f.steps).times(f.omegaS)
+	s := f.g + f.omegaS + geometric(f.q, f.steps, f.omegaS)
 	if f.steps > 0 {
-		s += power(f.q, f.steps-1).times(float64(f.steps), f.c, f.omega)
+		s += geometric(f.q, f.steps-1, float64(f.steps), f.c, f.omega)
 	}
 	return s
 }

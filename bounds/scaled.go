@@ -1,6 +1,9 @@
 package bounds
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // scaled is the non-negative number (hi + lo)·2^exp with hi in [½, 1) or 0 and |lo| far below hi:
 // products and powers of it neither overflow nor underflow, nor lose accuracy.
@@ -43,6 +46,14 @@ func power(q float64, k int) scaled {
 		base = base.mul(base)
 	}
 	return result
+}
+
+// geometric returns q^k times the factors, which are finite and not negative.
+func geometric(q float64, k int, factors ...float64) float64 {
+	if slices.Contains(factors, 0) { // often there is no error at the start, or no curvature
+		return 0
+	}
+	return power(q, k).times(factors...)
 }
 
 // times returns the product of a and the factors.
