@@ -26,12 +26,16 @@ type Log struct {
 	key   Key
 	file  *os.File
 	seen  *index
-	mu    sync.Mutex
-	found decoder   // of Find
-	size  int64     // of the file: all whole lines
-	group []byte    // whole lines that are not written yet
-	wrote time.Time // when the file was last written to
-	timer *time.Timer
+	found decoder // of Find
+
+	writing sync.Mutex // held while a group goes to the file, when others still join the next one; before mu
+	mu      sync.Mutex // of what follows
+	size    int64      // of the file: all whole lines
+	end     int64      // the size with the lines that are not written yet
+	group   []byte     // these lines, but for those that are being written
+	spare   []byte     // memory for the next group
+	wrote   time.Time  // when a group was last taken to be written
+	timer   *time.Timer
 }
 
 // A group is written when it is this old or this large.
@@ -60,7 +64,7 @@ func OpenLog(dir string, key Key) (*Log, error) {
 	}
 	l := &Log{key: key, file: file}
 	if l.seen, err = scan(file, key); err == nil {
-		l.size = l.seen.whole
+		l.size, l.end = l.seen.whole, l.seen.whole
 		err = file.Truncate(l.size)
 	}
 	if err != nil {
@@ -96,13 +100,21 @@ func (l *Log) Append(r *Record) error {
 	if err != nil {
 		return err
 	}
+	if l.join(r.Point, line) {
+		return l.write()
+	}
+	return nil
+}
+
+// join adds a line to the group and reports whether it is to be written now.
+func (l *Log) join(point string, line []byte) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.seen.places[r.Point] = place{l.size + int64(len(l.group)), int64(len(line))}
-	l.group = append(l.group, line...)
+	l.seen.places[point] = place{l.end, int64(len(line))}
+	l.group, l.end = append(l.group, line...), l.end+int64(len(line))
 	wait := groupTime - time.Since(l.wrote)
 	if wait <= 0 || len(l.group) >= groupSize {
-		return l.write()
+		return true
 	}
 	if len(l.group) == len(line) { // the first of a group
 		if l.timer == nil {
@@ -111,28 +123,38 @@ func (l *Log) Append(r *Record) error {
 			l.timer.Reset(wait)
 		}
 	}
-	return nil
+	return false
 }
 
 // late writes a group that waited. An error is that of the next call, which tries again.
-func (l *Log) late() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	_ = l.write()
-}
+func (l *Log) late() { _ = l.write() }
 
 // write brings the group into the file, or leaves the file as it was.
 func (l *Log) write() error {
-	if len(l.group) == 0 {
+	l.writing.Lock()
+	defer l.writing.Unlock()
+	l.mu.Lock()
+	taken := l.group
+	if len(taken) > 0 {
+		l.group, l.spare, l.wrote = l.spare[:0], nil, time.Now()
+	}
+	l.mu.Unlock()
+	if len(taken) == 0 {
 		return nil
 	}
-	if _, err := l.file.WriteAt(l.group, l.size); err != nil {
-		return errors.Join(err, l.file.Truncate(l.size))
+	_, err := l.file.WriteAt(taken, l.size)
+	if err != nil {
+		err = errors.Join(err, l.file.Truncate(l.size))
 	}
-	l.size += int64(len(l.group))
-	l.group, l.wrote = l.group[:0], time.Now()
-	if cap(l.group) > keptSize {
-		l.group = nil
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		l.group, l.wrote = append(taken, l.group...), time.Time{} // in the order of their places, and due
+		return err
+	}
+	l.size += int64(len(taken))
+	if cap(taken) <= keptSize {
+		l.spare = taken
 	}
 	return nil
 }
@@ -152,15 +174,13 @@ func (l *Log) Run(m *Manifest) *Run {
 }
 
 // Flush brings the records to the disk.
-func (l *Log) Flush() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return errors.Join(l.write(), l.file.Sync())
-}
+func (l *Log) Flush() error { return errors.Join(l.write(), l.file.Sync()) }
 
 // Close flushes the log and lets other processes have the folder.
 func (l *Log) Close() error {
 	err := l.Flush()
+	l.writing.Lock()
+	defer l.writing.Unlock()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.group = nil // which a late timer would write to a closed file
