@@ -61,14 +61,14 @@ func log1p(x float64) float64 {
 
 // softplus is max(x, 0) + log(1 + e) with e = e^(−|x|).
 func softplus(x float64) float64 {
-	switch {
-	case x > 40:
+	if x > 40 {
 		return x
-	case x < -40 || x != x:
-		return exp(x)
 	}
-	k, h, l := expParts(-math.Abs(x), 0)
-	p := powerOfTwo(k + expRound)
+	k, h, l := expParts(max(-math.Abs(x), expLow), 0)
+	p := powerOfTwo(max(k, -1000) + expRound)
+	if x < -36 { // e − e²/2
+		return scale(h+(l-float64(0.5*float64(h*float64(h*p)))), k)
+	}
 	u, low := fastSum(1, float64(h*p))
 	u, low = fastSum(u, low+float64(l*p))
 	h, l = logParts(u, low, 0)
