@@ -8,7 +8,7 @@ import "math"
 // two numbers, of which the second is small ("high" and "low").
 //
 // Sources: Dekker, A floating-point technique for extending the available precision (1971); Muller, Elementary
-// Functions (2016). The constants are made by testdata/kernels.py.
+// Functions (2016).
 
 // fastSum is a + b = s + e exactly, for |a| ≥ |b| or a = 0.
 func fastSum(a, b float64) (s, e float64) {
