@@ -2,7 +2,7 @@ package exec
 
 import "unsafe"
 
-//go:generate go run gen.go
+//go:generate go run gen/scalars.go
 
 // load reads the register at a byte offset.
 func load(base unsafe.Pointer, at uint32) float64 {

@@ -6,8 +6,8 @@ import (
 	"github.com/lensir/lensir-study/graph/op"
 )
 
-//go:generate go run gen_amd64.go
-//go:generate go run gen_elementary.go
+//go:generate go run gen/kernels.go
+//go:generate go run gen/elementary.go
 
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 func xgetbv() uint32
