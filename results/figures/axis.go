@@ -21,6 +21,11 @@ func (r *interval) add(x float64) {
 	r.min, r.max = math.Min(r.min, x), math.Max(r.max, x)
 }
 
+// over reports whether the interval is of positive numbers and spans so many decades.
+func (r interval) over(decades float64) bool {
+	return r.some && r.min > 0 && r.max/r.min >= math.Pow(10, decades)
+}
+
 // linearAxis makes the axis show r on a linear scale, with whole numbers at the ticks if whole. If rounded, the axis begins
 // and ends at a tick.
 func linearAxis(axis *plot.Axis, r interval, whole, rounded bool) {

@@ -325,3 +325,23 @@ func TestStaleFiguresAreRemoved(t *testing.T) {
 		t.Errorf("files %v, want %v", names, want)
 	}
 }
+
+// Positive values over many decades get a logarithmic axis, so that the largest does not hide the others.
+func TestValuesOverDecades(t *testing.T) {
+	for _, c := range []struct {
+		sign float64
+		want bool
+	}{{1, true}, {-1, false}} {
+		r := contraction([]float64{1e-8, 1e-4, 1}, nil)
+		for i, q := range []float64{1e-8, 1e-4, 1} {
+			fields := &r.Records[i].Rows(results.Implicit)[0].Fields
+			fields.Set("J", results.Float(math.Sqrt(q)))
+			fields.Set("dJ_q", results.Float(c.sign*0.5/math.Sqrt(q)))
+		}
+		f := figuresOf(r)[0]
+		if f.Name != "sensitivity-J-q" || !f.panels[0].yLog || f.panels[1].yLog != c.want || !f.panels[1].xLog {
+			t.Errorf("%s: %v, %v; want %v", f.Name, f.panels[0].yLog, f.panels[1].yLog, c.want)
+		}
+		drawn(t, f, SVG)
+	}
+}

@@ -98,7 +98,7 @@ func (r source) sensitivityPlot(t *results.Table, objective, swept string, x int
 		at, _ := row[x].Number()
 		xs.add(at)
 	}
-	xLog := xs.min > 0 && xs.max/xs.min >= 100
+	xLog := xs.over(2)
 	byBranch := len(labels) < 2 // colours tell branches apart unless they tell swept values apart
 	style := func(s *series, dash int) (draw.LineStyle, draw.GlyphStyle) {
 		c := ordered(s.color, len(labels))
@@ -142,6 +142,7 @@ func (r source) sensitivityPlot(t *results.Table, objective, swept string, x int
 				p.layers = append(p.layers, curve{linearPieces(s.rows, x, column, status, &p.y, &dropped), line, marker})
 			}
 		}
+		p.yLog = p.y.over(3) // as near a fold, where one value would hide all others
 		if !p.y.some {
 			p.empty = "no value: every point was refused"
 			if len(refusals) < len(t.Rows) {
