@@ -49,3 +49,12 @@ func axpy(x []float64, alpha float64, d []float64) []float64 {
 	}
 	return y
 }
+
+// largest is max |xᵢ|, and 0 of nothing.
+func largest(x []float64) float64 {
+	h := 0.0
+	for _, v := range x {
+		h = max(h, math.Abs(v))
+	}
+	return h
+}
