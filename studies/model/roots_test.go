@@ -96,3 +96,39 @@ steps = [0, 100, 10000]
 	}
 }
 
+// Beyond a fixed point that the iteration does not pass, there may be another: it is not the limit.
+func TestTheLimitIsNotBeyondAnother(t *testing.T) {
+	const text = `kind = "fixed-point"
+[parameters]
+c = 1.2
+[constants]
+lr = 0.001
+[state]
+z = { start = "1000" }
+[fixed-point]
+z = "z - lr * ((z + 1) - c * exp(-((z + 0.25) / 0.3)^2))"
+[objective]
+J = "z"
+[domain]
+ball = { center = "solution", radius = 0.1, norm = "2" }
+[iterate]
+steps = [0, 10000, 50000]
+`
+	out := solved(t, text)
+	row := implicitRow(t, out.Record, "")
+	// The fixed point next to the start, by bisection.
+	f := func(z float64) float64 { return z + 1 - 1.2*math.Exp(-math.Pow((z+0.25)/0.3, 2)) }
+	low, high := -0.12, 0.0
+	for range 60 {
+		if mid := (low + high) / 2; f(mid) > 0 {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	e := (high + 1) / 1.2
+	slope := e / (1 + 1.2*e*2*(high+0.25)/0.09)
+	if row.Status != string(graph.OK) || math.Abs(number(t, row, "J")-high) > 1e-12 || math.Abs(number(t, row, "dJ_c")-slope) > 1e-10 {
+		t.Errorf("%s %s: J = %v, dJ = %v, want %v and %v", row.Status, row.Reason, row.Fields.Get("J"), row.Fields.Get("dJ_c"), high, slope)
+	}
+}
