@@ -172,13 +172,14 @@ func (a *approached) drawn(g *Map, z []float64, steps int) bool {
 		for i, x := range a.root.Z {
 			w[i] = x + float64(t*(z[i]-x))
 		}
-		for d := a.distance(w); d > 0; steps-- { // that of a spiral may grow before it shrinks
+		for d := a.distance(w); !(a.distance(w) < d); steps-- { // that of a spiral may grow before it shrinks
+			if d == 0 {
+				return true
+			}
 			if steps == 0 || g.Eval(next, w, a.root.theta) != nil {
 				return false
 			}
-			if w, next = next, w; a.distance(w) < d {
-				break
-			}
+			w, next = next, w
 		}
 	}
 	return true

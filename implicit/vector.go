@@ -28,6 +28,15 @@ func dot(x, y []float64) float64 {
 	return s
 }
 
+// sumAbs is Σ|xᵢyᵢ|.
+func sumAbs(x, y []float64) float64 {
+	var s float64
+	for i, v := range x {
+		s += math.Abs(v * y[i])
+	}
+	return s
+}
+
 // absMatVec returns α‖|A||x|‖₂, which may be finite where ‖|A||x|‖₂ is not.
 func absMatVec(alpha float64, a, x []float64, rows int) float64 {
 	var h float64
