@@ -27,6 +27,7 @@ const (
 	rest       = 64 // times the error of the root: what rounding leaves between an iteration and its limit
 	convincing = 1000
 	approach   = 0.25
+	beside     = 1e-5 // no other fixed point is looked for so near, relative to the distance from afar
 )
 
 // FindLimit finds the limit of the plain iteration z ← G(z, θ) from z0: it iterates until
@@ -165,21 +166,38 @@ func (a *approached) judge(g *Map, k int, z []float64, still bool) judgement {
 }
 
 // drawn reports whether the plain iteration leads nearer to the root from every point that is tried on the way there from z, in
-// no more than so many steps together. A distance that shrinks from afar says nothing about another fixed point in between.
+// no more than so many steps together. A distance that shrinks from afar says nothing about another fixed point
+// in between. The way is that of the iteration linearised at the root.
 func (a *approached) drawn(g *Map, z []float64, steps int) bool {
-	w, next := make([]float64, len(z)), make([]float64, len(z))
-	for t := 1.0; t > arrived; t *= 0.95 {
+	v := vectors(4, len(z))
+	e, moved, w, next := v[0], v[1], v[2], v[3]
+	for i, x := range a.root.Z {
+		e[i] = z[i] - x
+	}
+	at := func() float64 {
 		for i, x := range a.root.Z {
-			w[i] = x + float64(t*(z[i]-x))
+			w[i] = x + e[i]
 		}
-		for d := a.distance(w); !(a.distance(w) < d); steps-- { // that of a spiral may grow before it shrinks
-			if d == 0 {
-				return true
-			}
+		return a.distance(w)
+	}
+	linear := 16 * steps // what a distance that falls to approach in so many steps takes to fall to 1e-9
+	for first, d := a.last, at(); !(d <= beside*first); {
+		for near := d; !(near < d); near = a.distance(w) { // that of a spiral may grow before it shrinks
 			if steps == 0 || g.Eval(next, w, a.root.theta) != nil {
 				return false
 			}
+			steps--
 			w, next = next, w
+		}
+		for before := d; d > 0.95*before; d = at() {
+			if linear == 0 {
+				return false
+			}
+			linear--
+			linsolve.Dense{N: len(e), Data: a.root.jacobian}.Mul(moved, e, linsolve.Plain)
+			for i, x := range moved {
+				e[i] -= x
+			}
 		}
 	}
 	return true

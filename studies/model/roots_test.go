@@ -132,3 +132,41 @@ steps = [0, 10000, 50000]
 		t.Errorf("%s %s: J = %v, dJ = %v, want %v and %v", row.Status, row.Reason, row.Fields.Get("J"), row.Fields.Get("dJ_c"), high, slope)
 	}
 }
+
+// The error of an objective that cancels stands beside it.
+func TestErrorOfAnObjectiveIsShown(t *testing.T) {
+	const text = `kind = "root"
+[parameters]
+a = 1e-12
+[state]
+z = { start = "0" }
+[root]
+r = "z - a"
+[objective]
+J = "(exp(z) - 1) - a * (1 - 1e-12)"
+`
+	row := implicitRow(t, solved(t, text).Record, "")
+	// The true value is a·1e-12 + a²/2 = 1.5e-24.
+	estimate := number(t, row, "value_error_estimate")
+	if off := math.Abs(number(t, row, "J") - 1.5e-24); row.Status != string(graph.OK) || off > estimate || estimate > 1e-14 {
+		t.Errorf("%s %s: off by %v, the estimate is %v", row.Status, row.Reason, off, estimate)
+	}
+}
+
+// Adjoint and tangent agree where parameters and unknowns have units far apart.
+func TestGapInUnitsFarApart(t *testing.T) {
+	const text = `kind = "root"
+[parameters]
+k = 1e12
+s = 1e-9
+[state]
+x = { start = "1.1 * s" }
+y = { start = "1.9 * k" }
+[root]
+r1 = "x * y - k * s * 2"
+r2 = "y / k - 1 - x / s"
+[objective]
+J = "y"
+`
+	holdsRow(t, solved(t, text), 1e-14, map[string]float64{"J": 2e12, "dJ_k": 2})
+}
