@@ -81,7 +81,7 @@ func BenchmarkImplicitGradient(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			if _, err := root.gradient(equations, row, nil); err != nil {
+			if _, _, err := root.gradient(equations, row, tangent{}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -10,8 +10,12 @@ import (
 	"github.com/lensir/lensir-study/implicit/linsolve"
 )
 
-// contracting is how many steps in a row must shrink before Newton's iteration takes over.
-const contracting = 5
+// Newton's iteration takes over when so many steps in a row have shrunk, and at powers of two from
+// trial on: the steps of a spiral do not shrink in a row, nor do those of one unknown beside the rounding of another.
+const (
+	contracting = 5
+	trial       = 64
+)
 
 // arrived is the distance to the root at which the plain iteration has shown where it goes; approach
 // is the fraction of a distance that is left after twice as many steps, from convincing steps on, that
@@ -20,8 +24,10 @@ const contracting = 5
 // shortens it by no more than a power of the steps.
 const (
 	arrived    = 1e-8
+	rest       = 64 // times the error of the root: what rounding leaves between an iteration and its limit
 	convincing = 1000
 	approach   = 0.25
+	beside     = 1e-5 // no other fixed point is looked for so near, relative to the distance from afar
 )
 
 // FindLimit finds the limit of the plain iteration z ← G(z, θ) from z0: it iterates until
@@ -48,7 +54,7 @@ func FindLimit(g, r *Map, z0, theta []float64, s Settings) (*Root, error) {
 		last = step
 		z, next = next, z
 		if candidate != nil {
-			switch candidate.judge(k+1, z, step == 0) {
+			switch candidate.judge(g, k+1, z, step == 0) {
 			case going:
 				continue
 			case there:
@@ -57,7 +63,7 @@ func FindLimit(g, r *Map, z0, theta []float64, s Settings) (*Root, error) {
 			}
 			candidate, patience = nil, 2*(k+1) // look again when twice as far
 		}
-		if step != 0 && shrinking < patience {
+		if tried := k+1 >= trial && k&(k+1) == 0; step != 0 && shrinking < patience && !tried {
 			continue
 		}
 		root, err := FindRoot(r, z, theta, s)
@@ -117,9 +123,15 @@ func (a *approached) distance(z []float64) float64 {
 	return d
 }
 
-// near reports whether z is as far from the root as rounding or the last steps explain.
+// near reports whether every entry of z is as far from the root as rounding or the last steps explain.
 func (a *approached) near(z []float64) bool {
-	return a.distance(z) <= arrived || distance(a.root.Z, z) <= 4*a.root.ErrorEstimate
+	for i, x := range a.root.Z {
+		gap := math.Abs(z[i] - x)
+		if !(gap <= arrived*a.scale[i]) && !(a.root.Errors != nil && gap <= rest*a.root.Errors[i]) {
+			return false
+		}
+	}
+	return true
 }
 
 type judgement int
@@ -132,33 +144,74 @@ const (
 
 // judge says where the plain iteration goes, of which z is iterate k; it stands still if it does not
 // move any more.
-func (a *approached) judge(k int, z []float64, still bool) judgement {
-	switch d := a.distance(z); {
-	case a.near(z):
+func (a *approached) judge(g *Map, k int, z []float64, still bool) judgement {
+	if a.near(z) {
 		return there
-	case still:
+	}
+	if still {
 		return elsewhere
-	case k < 2*a.mark:
-		return going
-	case !(d < a.last):
-		return elsewhere
-	case k >= convincing && (a.err != nil || d <= approach*a.last):
-		return there
-	default:
-		a.mark, a.last = k, d
+	}
+	if k < 2*a.mark {
 		return going
 	}
+	d := a.distance(z)
+	switch {
+	case !(d < a.last):
+		return elsewhere
+	case k >= convincing && (a.err != nil || d <= approach*a.last && a.drawn(g, z, k)):
+		return there
+	}
+	a.mark, a.last = k, d
+	return going
+}
+
+// drawn reports whether the plain iteration leads nearer to the root from every point that is tried on the way there from z, in
+// no more than so many steps together. A distance that shrinks from afar says nothing about another fixed point
+// in between. The way is that of the iteration linearised at the root.
+func (a *approached) drawn(g *Map, z []float64, steps int) bool {
+	v := vectors(4, len(z))
+	e, moved, w, next := v[0], v[1], v[2], v[3]
+	for i, x := range a.root.Z {
+		e[i] = z[i] - x
+	}
+	at := func() float64 {
+		for i, x := range a.root.Z {
+			w[i] = x + e[i]
+		}
+		return a.distance(w)
+	}
+	linear := 16 * steps // what a distance that falls to approach in so many steps takes to fall to 1e-9
+	for first, d := a.last, at(); !(d <= beside*first); {
+		for near := d; !(near < d); near = a.distance(w) { // that of a spiral may grow before it shrinks
+			if steps == 0 || g.Eval(next, w, a.root.theta) != nil {
+				return false
+			}
+			steps--
+			w, next = next, w
+		}
+		for before := d; d > 0.95*before; d = at() {
+			if linear == 0 {
+				return false
+			}
+			linear--
+			linsolve.Dense{N: len(e), Data: a.root.jacobian}.Mul(moved, e, linsolve.Plain)
+			for i, x := range moved {
+				e[i] -= x
+			}
+		}
+	}
+	return true
 }
 
 // repels reports whether the plain iteration leaves the neighbourhood of a root of z − G: whether
-// G_z = I − R_z makes a random vector grow, over the second half of a hundred applications. An
-// iteration that passes a saddle approaches it for a while.
+// G_z = I − R_z makes a random vector grow. An iteration that passes a saddle approaches it for a while; and a
+// vector that turns grows and shrinks for a while, so that it is applied until growth or decay is evident.
 func (root *Root) repels(seed uint64) bool {
-	const applications = 100
+	const settling, most, evident = 50, 20_000, 12
 	v := randomUnit(rand.New(rand.NewPCG(seed, 0x726570656c)), len(root.Z))
 	w := make([]float64, len(v))
-	growth := 0.0
-	for k := range applications {
+	growth := 0.0 // ln‖v‖ since it settled
+	for k := 0; k < most && math.Abs(growth) < evident; k++ {
 		linsolve.Dense{N: len(v), Data: root.jacobian}.Mul(w, v, linsolve.Plain)
 		for i := range v {
 			v[i] -= w[i]
@@ -170,7 +223,7 @@ func (root *Root) repels(seed uint64) bool {
 		for i := range v {
 			v[i] /= size
 		}
-		if k >= applications/2 {
+		if k >= settling {
 			growth += math.Log(size)
 		}
 	}

@@ -220,9 +220,9 @@ func (f *Map) Perturbed(dst, z, theta []float64, rng *rand.Rand) error {
 	return nil
 }
 
-// perturbedPull sets dst = (ȳᵀf_z, ȳᵀf_θ) with a random rounding of every operation, those of the
-// derivative included; see graph.Perturber.
-func (f *Map) perturbedPull(dst, z, theta, cotangent []float64, rng *rand.Rand) error {
+// perturbedPull sets dst = (ȳᵀf_z, ȳᵀf_θ), and value, if not nil, to f(z, θ), with a random rounding of every
+// operation, those of the derivative included; see graph.Perturber.
+func (f *Map) perturbedPull(dst, value, z, theta, cotangent []float64, rng *rand.Rand) error {
 	f.vjpOnce.Do(func() { f.vjp = graph.Expand(graph.VJP(f.p, slices.Concat(f.state, f.params))) })
 	if f.pullPerturber == nil {
 		f.pullPerturber = graph.NewPerturber(f.vjp)
@@ -238,6 +238,9 @@ func (f *Map) perturbedPull(dst, z, theta, cotangent []float64, rng *rand.Rand) 
 	out, err := f.pullPerturber.Run(rng, f.pulled...)
 	if err != nil {
 		return err
+	}
+	for _, x := range out[:len(f.p.Outputs)] {
+		value = value[copy(value, x.F):]
 	}
 	for _, x := range out[len(f.p.Outputs):] {
 		dst = dst[copy(dst, x.F):]

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 
 	"github.com/lensir/lensir-study/graph"
@@ -12,7 +13,8 @@ import (
 
 // Settings of a solve. The zero value means the defaults.
 type Settings struct {
-	// Tolerance is the root error estimate that is accepted, relative to max(1, ‖z‖₂). Default 1e-10.
+	// Tolerance is the error estimate of a root that is accepted, block of the state by block, relative to the
+	// largest entry of the block. Below it, an unknown is accepted that rounding alone leaves unknown. Default 1e-10.
 	Tolerance float64
 	// MaxIterations bounds the Newton steps. Default 100.
 	MaxIterations int
@@ -35,7 +37,7 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// polishing begins once a full Newton step is this small relative to max(1, ‖z‖): from there the
+// polishing begins once a full Newton step is this small relative to z, entry by entry: from there the
 // residual may be rounding, and only the step tells whether a further one improves.
 const polishing = 1e-6
 
@@ -50,11 +52,13 @@ type newton struct {
 	jacobian []float64
 	lu       linsolve.LU
 	step     []float64 // −R_z⁻¹ R at z
+	rounding []float64 // the part of R at z that rounding explains, entry by entry; of the search
 	count    int
+	small    bool // the step at z is one of polishing
 }
 
 // run iterates from z until a step no longer improves, so that z is as near to the root as rounding
-// lets it be. Steps are damped until ‖R‖₂ decreases; a trial point outside a domain counts as one
+// lets it be. Steps are damped until R decreases; a trial point outside a domain counts as one
 // where it does not.
 func (it *newton) run(s Settings) error {
 	it.r = make([]float64, it.f.out)
@@ -65,28 +69,81 @@ func (it *newton) run(s Settings) error {
 		if err := it.linearize(); err != nil {
 			return err
 		}
-		size := norm2(it.step)
-		small := size <= polishing*max(1, norm2(it.z))
-		if size == 0 || small && last < math.Inf(1) && size >= last {
+		size := it.size()
+		if it.small = size <= polishing; size == 0 || it.small && size >= last {
 			return nil
 		}
 		if it.count == s.MaxIterations {
 			continue // R and R_z stay those at z
 		}
+		last = math.Inf(1)
+		if it.small {
+			if next := axpy(it.z, 1, it.step); it.f.Eval(make([]float64, len(it.r)), next, it.theta) == nil {
+				it.z, last = next, size
+				continue
+			}
+		}
 		next, ok := it.search()
 		switch {
-		case !ok && small: // the residual is rounding already
+		case !ok && it.small: // beside the end of a domain
 			return nil
 		case !ok:
 			return it.stalled()
-		}
-		if last = math.Inf(1); small {
-			last = size
 		}
 		it.z = next
 	}
 	return &graph.Failure{Status: graph.NotConverged, Reason: fmt.Sprintf(
 		"Newton's iteration used %d steps and ‖R‖ is still %.3g with a step of %.3g: start nearer to the root, or raise max_iterations", s.MaxIterations, norm2(it.r), norm2(it.step))}
+}
+
+// size is that of the step: of its entries relative to those of z, the largest. Where an entry of z is about 0, so that nothing
+// is small beside it, its unit is what rounding moves it by, over ε; that is measured only where it matters.
+func (it *newton) size() float64 {
+	size := relative(it.step, it.z)
+	if !(size > polishing) || !it.nearby() {
+		return size
+	}
+	noise, err := it.noise()
+	if err != nil {
+		return size // the certificate meets the error again
+	}
+	for i, z := range it.z {
+		noise[i] = max(math.Abs(z), noise[i]/linsolve.Epsilon)
+	}
+	return relative(it.step, noise)
+}
+
+// nearby reports whether the step is small beside z, or beside 1: a necessary sign only, since units differ.
+func (it *newton) nearby() bool { return norm2(it.step) <= polishing*max(1, norm2(it.z)) }
+
+// relative is the largest |xᵢ|/|scaleᵢ|, with 0/0 = 0.
+func relative(x, scale []float64) float64 {
+	size := 0.0
+	for i, v := range x {
+		if v != 0 {
+			size = max(size, math.Abs(v/scale[i]))
+		}
+	}
+	return size
+}
+
+// noise is how far rounding in R moves the root, entry by entry: the largest |R_z⁻¹ δR| over perturbed runs.
+func (it *newton) noise() ([]float64, error) {
+	rng := rand.New(rand.NewPCG(1, 0x6e6f697365))
+	noise, value := make([]float64, it.f.m), make([]float64, it.f.out)
+	for range perturbedRuns {
+		if err := it.f.Perturbed(value, it.z, it.theta, rng); err != nil {
+			return nil, err
+		}
+		for i, r := range it.r {
+			value[i] -= r
+		}
+		it.lu.Estimate(value, linsolve.Plain)
+		for i, v := range value {
+			noise[i] = max(noise[i], math.Abs(v))
+		}
+	}
+	return noise, nil
 }
 
 // linearize evaluates R and R_z at z and solves for the Newton step.
@@ -107,17 +164,31 @@ func (it *newton) linearize() error {
 	return nil
 }
 
-// search tries z + α·step for α = 1, ½, ¼, …
+// search tries z + α·step for α = 1, ½, ¼, …, until ‖R‖₂ decreases. The part of an equation that rounding explains does not
+// count: beside a large one that is satisfied, the decrease of another one would not be seen.
 func (it *newton) search() ([]float64, bool) {
-	before := norm2(it.r)
+	it.rounding = it.rounding[:0]
+	for i := range it.r {
+		it.rounding = append(it.rounding, 16*absMatVec(linsolve.Epsilon, it.jacobian[i*it.f.m:(i+1)*it.f.m], it.z, 1))
+	}
+	before := it.excess(it.r)
 	r := make([]float64, len(it.r))
 	for alpha := 1.0; alpha >= leastDamping; alpha /= 2 {
 		z := axpy(it.z, alpha, it.step)
-		if it.f.Eval(r, z, it.theta) == nil && norm2(r) <= (1-float64(1e-4*alpha))*before {
+		if it.f.Eval(r, z, it.theta) == nil && it.excess(r) <= (1-float64(1e-4*alpha))*before {
 			return z, true
 		}
 	}
 	return nil, false
+}
+
+// excess is ‖R‖₂ beyond rounding.
+func (it *newton) excess(r []float64) float64 {
+	h := 0.0
+	for i, v := range r {
+		h = math.Hypot(h, max(0, math.Abs(v)-it.rounding[i]))
+	}
+	return h
 }
 
 // stalled explains a search direction along which ‖R‖ does not decrease.
@@ -155,32 +226,38 @@ func (f *Map) dependence(equations, unknowns []int) string {
 	if f.m < 2 || len(equations) == 0 || len(unknowns) == 0 {
 		return ": move the start or the parameters away from it"
 	}
-	name := func(types []graph.Type, names func(int) string, entries []int) string {
-		var list []string
+	list := func(entries []int, name func(int) string) string {
+		var names []string
 		for _, e := range entries {
-			for i, t := range types {
-				if e < t.Len() {
-					text := names(i)
-					for _, k := range t.Shape.Index(e) {
-						text += fmt.Sprintf("[%d]", k)
-					}
-					list = append(list, text)
-					break
-				}
-				e -= t.Len()
-			}
+			names = append(names, name(e))
 		}
-		return strings.Join(list, ", ")
+		return strings.Join(names, ", ")
 	}
+	equation := func(e int) string { return entry(f.p.OutputTypes(), f.p.OutputName, e) }
+	return fmt.Sprintf(": the equations %s depend on each other in the unknowns %s; change one of them, or move the start or the parameters",
+		list(equations, equation), list(unknowns, f.unknown))
+}
+
+// unknown names an entry of the state.
+func (f *Map) unknown(e int) string {
 	var state []graph.Type
 	for _, i := range f.state {
 		state = append(state, f.p.Inputs[i].Type)
 	}
-	return fmt.Sprintf(": the equations %s depend on each other in the unknowns %s; change one of them, or move the start or the parameters",
-		name(f.p.OutputTypes(), f.p.OutputName, equations), name(state, func(i int) string { return f.p.Inputs[f.state[i]].Name }, unknowns))
+	return entry(state, func(i int) string { return f.p.Inputs[f.state[i]].Name }, e)
 }
 
-// slow reports whether the iteration ran out of steps while polishing.
-func (it *newton) slow(s Settings) bool {
-	return it.count > s.MaxIterations && norm2(it.step) <= polishing*max(1, norm2(it.z))
+// entry names entry e of some tensors, one after the other.
+func entry(types []graph.Type, name func(int) string, e int) string {
+	for i, t := range types {
+		if e < t.Len() {
+			text := name(i)
+			for _, k := range t.Shape.Index(e) {
+				text += fmt.Sprintf("[%d]", k)
+			}
+			return text
+		}
+		e -= t.Len()
+	}
+	panic("implicit: no such entry")
 }

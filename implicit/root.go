@@ -26,14 +26,16 @@ type Root struct {
 	// the weakest direction of R_z. The test for a fold uses it.
 	Uncertainty float64
 	// ErrorEstimate estimates ‖z − z*‖₂: twice the largest ‖R_z⁻¹R‖ over the perturbed runs, and not
-	// less than what rounding z itself does, u‖z‖.
+	// less than what rounding z itself does, u‖z‖. Errors is the same of each entry.
 	ErrorEstimate float64
+	Errors        []float64
 	// LipschitzA and LipschitzB estimate the local Lipschitz constants of R_z and R_θ in z.
 	LipschitzA, LipschitzB float64
 	// Evidence is that of the state Jacobian R_z at z.
 	linsolve.Evidence
 
 	blur      [][]float64 // displacements that rounding and the residual leave open; see measureRounding
+	noise     []float64   // how far rounding alone moves the entries of the root
 	theta     []float64
 	tolerance float64
 	jacobian  []float64
@@ -53,10 +55,10 @@ func FindRoot(r *Map, z0, theta []float64, s Settings) (*Root, error) {
 	root := &Root{Z: it.z, Iterations: it.count, ResidualNorm: norm2(it.r), theta: theta, tolerance: s.Tolerance, jacobian: it.jacobian, lu: &it.lu}
 	if err != nil {
 		root.unknown()
-		if it.slow(s) {
-			// Linear convergence is what Newton's iteration shows at a singular root.
-			if singular := root.certify(r, s); statusIs(singular, graph.SingularStateJacobian) {
-				return root, singular
+		if it.count > s.MaxIterations && it.nearby() {
+			// Out of steps near a root: linear convergence is what Newton's iteration shows at a singular one.
+			if judged := root.certify(r, s); judged == nil && it.small || statusIs(judged, graph.SingularStateJacobian) {
+				return root, judged
 			}
 			return root, err
 		}
@@ -82,13 +84,14 @@ func statusIs(err error, status graph.Status) bool {
 func (root *Root) unknown() {
 	nan := math.NaN()
 	root.Rounding, root.Uncertainty, root.ErrorEstimate, root.LipschitzA, root.LipschitzB = nan, nan, nan, nan, nan
+	root.Errors = nil
 	root.Evidence = linsolve.Evidence{ConditionOne: nan, ConditionTwo: nan, ConditionScaled: nan, SigmaMin: nan, SigmaMax: nan}
 }
 
 // sampled is the safety factor on a Lipschitz constant that was estimated from a few directions.
 const sampled = 1.25
 
-// badUnits is how much a condition must shrink by scaling before the units are taken for the cause.
+// badUnits is how much a condition must shrink by scaling before a refusal speaks of units.
 const badUnits = 1e3
 
 // certify judges a root: R_z must be regular, and must be so in the whole region in which the true
@@ -96,8 +99,8 @@ const badUnits = 1e3
 //
 // With δ the uncertainty of the root and L_A a local Lipschitz constant of R_z, the smallest singular
 // value at the true root is at least σ_min − L_A δ; L_A δ/σ_min ≤ ½ keeps half of it (and is
-// Kantorovich's condition for the existence of the root). Where unknowns or equations differ much in
-// size, the norms compare what cannot be compared; the same condition is then judged in units of one size.
+// Kantorovich's condition for the existence of the root). Where unknowns or equations differ in
+// size, the norms compare what cannot be compared: where it fails, the same condition is judged in units of one size.
 func (root *Root) certify(r *Map, s Settings) error {
 	root.unknown()
 	if r.m == 0 {
@@ -122,20 +125,41 @@ func (root *Root) certify(r *Map, s Settings) error {
 		reason := fmt.Sprintf("R_z could be singular within the uncertainty of the root: σ_min = %.3g, the root is known to %.3g, and R_z changes by %.3g per unit: ",
 			root.SigmaMin, root.Uncertainty, root.LipschitzA)
 		reason += "the solution branch may fold here; move the parameters away from the fold"
+		if fold, err = root.scaledFold(r, rng); err != nil {
+			return graph.Within("near the root", err)
+		}
 		if root.ConditionTwo > badUnits*root.ConditionScaled {
-			if fold, err = root.scaledFold(r, rng); err != nil {
-				return graph.Within("near the root", err)
-			}
 			reason += fmt.Sprintf(" (the condition is %.2g, but %.2g in units in which unknowns and equations are of one size; there too the test fails)", root.ConditionTwo, root.ConditionScaled)
 		}
 		if !(fold <= 0.5) {
 			return &graph.Failure{Status: graph.SingularStateJacobian, Reason: reason}
 		}
 	}
-	if limit := s.Tolerance * max(1, norm2(root.Z)); !(root.ErrorEstimate <= limit) {
-		return &graph.Failure{Status: graph.NotConverged, Reason: fmt.Sprintf(
-			"the root is known only to %.3g, not to the tolerance %.3g (σ_min = %.3g): rescale the equations, or raise the tolerance if that is enough",
-			root.ErrorEstimate, limit, root.SigmaMin)}
+	return root.accurate(r, s.Tolerance)
+}
+
+// explained is how many times what rounding moves an unknown by its error may be, of an unknown that is accepted beyond the tolerance.
+const explained = 8
+
+// accurate holds the error estimates of the entries to the tolerance. That is relative to the largest entry of a block, whose
+// entries have one unit. An unknown that vanishes has no size to compare with, and is accepted where its error is rounding alone, in equations
+// that do not magnify rounding by themselves: by a condition, after scaling, within the tolerance.
+func (root *Root) accurate(r *Map, tolerance float64) error {
+	rounding := explained*linsolve.Epsilon*root.ConditionScaled <= tolerance
+	at := 0
+	for _, input := range r.state {
+		block := root.Z[at : at+r.p.Inputs[input].Type.Len()]
+		limit := tolerance * largest(block)
+		for i := range block {
+			e := root.Errors[at+i]
+			if e <= limit || rounding && e <= explained*root.noise[at+i] {
+				continue
+			}
+			return &graph.Failure{Status: graph.NotConverged, Reason: fmt.Sprintf(
+				"%s = %.6g is known only to %.3g, not to the tolerance %.3g (σ_min = %.3g): rescale the equations, or raise the tolerance if that is enough",
+				r.unknown(at+i), block[i], e, limit, root.SigmaMin)}
+		}
+		at += len(block)
 	}
 	return nil
 }

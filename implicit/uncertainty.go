@@ -13,7 +13,7 @@ import (
 // perturbedRuns is how many runs with perturbed operations measure the rounding of a map.
 const perturbedRuns = 8
 
-// measureRounding sets Rounding, Uncertainty, ErrorEstimate and blur: for each perturbed run, four times
+// measureRounding sets Rounding, Uncertainty, ErrorEstimate, Errors, noise and blur: for each perturbed run, four times
 // the Newton step from it, and rounding of z itself. Unlike a ball, blur respects the units of the entries.
 func (root *Root) measureRounding(r *Map, rng *rand.Rand) error {
 	base := make([]float64, r.out)
@@ -22,6 +22,11 @@ func (root *Root) measureRounding(r *Map, rng *rand.Rand) error {
 	}
 	noise, moved := 0.0, 0.0
 	root.blur = vectors(perturbedRuns, r.out)
+	v := vectors(3, r.m)
+	root.Errors, root.noise = v[0], v[1]
+	step := v[2] // R_z⁻¹R, the same in all runs
+	copy(step, base)
+	root.lu.Estimate(step, linsolve.Plain)
 	for _, value := range root.blur {
 		if err := r.Perturbed(value, root.Z, root.theta, rng); err != nil {
 			return graph.Within("near the root", err)
@@ -30,6 +35,8 @@ func (root *Root) measureRounding(r *Map, rng *rand.Rand) error {
 		root.lu.Estimate(value, linsolve.Plain)
 		moved = max(moved, norm2(value))
 		for i, z := range root.Z {
+			root.Errors[i] = max(root.Errors[i], 2*math.Abs(value[i]), linsolve.Epsilon/2*math.Abs(z))
+			root.noise[i] = max(root.noise[i], math.Abs(value[i]-step[i]))
 			value[i] = float64(4*value[i]) + float64(float64(rng.IntN(3)-1)*linsolve.Epsilon*z)
 		}
 	}

@@ -28,6 +28,15 @@ func dot(x, y []float64) float64 {
 	return s
 }
 
+// sumAbs is Σ|xᵢyᵢ|.
+func sumAbs(x, y []float64) float64 {
+	var s float64
+	for i, v := range x {
+		s += math.Abs(v * y[i])
+	}
+	return s
+}
+
 // absMatVec returns α‖|A||x|‖₂, which may be finite where ‖|A||x|‖₂ is not.
 func absMatVec(alpha float64, a, x []float64, rows int) float64 {
 	var h float64
@@ -48,4 +57,13 @@ func axpy(x []float64, alpha float64, d []float64) []float64 {
 		y[i] = x[i] + float64(alpha*d[i])
 	}
 	return y
+}
+
+// largest is max |xᵢ|, and 0 of nothing.
+func largest(x []float64) float64 {
+	h := 0.0
+	for _, v := range x {
+		h = max(h, math.Abs(v))
+	}
+	return h
 }

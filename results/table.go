@@ -27,7 +27,7 @@ type schema struct {
 const dynamic = "*"
 
 var schemas = []schema{
-	{Implicit, []string{dynamic, "residual_norm", "root_error_estimate", "sensitivity_error_estimate", "gradient_error_estimate", "condition", "sigma_min", "det_sign",
+	{Implicit, []string{dynamic, "residual_norm", "root_error_estimate", "sensitivity_error_estimate", "value_error_estimate", "gradient_error_estimate", "condition", "sigma_min", "det_sign",
 		"adjoint_residual", "adjoint_tangent_gap"}, nil},
 	{Sensitivities, []string{"kind", "K", "block", "index", "parameter", "parameter_index", "value", dynamic}, nil},
 	{Iterates, []string{"method", "K", "residual_norm", "state_error", "state_bound", "state_floor", "sensitivity_error",

@@ -95,7 +95,7 @@ func TestOrderOfColumns(t *testing.T) {
 	add("J", "dJ_b[0]", "dJ_b[1]", "L", "dL_b[0]", "q", "residual_norm")
 	add("first", "J")
 	want := []string{"study", "point", "branch", "b", "sweep.q", "status", "reason", "J", "dJ_b[0]", "dJ_b[1]", "L", "dL_b[0]", "q", "first",
-		"residual_norm", "root_error_estimate", "sensitivity_error_estimate", "gradient_error_estimate", "condition", "sigma_min", "det_sign", "adjoint_residual", "adjoint_tangent_gap"}
+		"residual_norm", "root_error_estimate", "sensitivity_error_estimate", "value_error_estimate", "gradient_error_estimate", "condition", "sigma_min", "det_sign", "adjoint_residual", "adjoint_tangent_gap"}
 	if diff := cmp.Diff(want, r.Table(Implicit).Columns); diff != "" {
 		t.Error(diff)
 	}

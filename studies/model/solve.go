@@ -359,11 +359,13 @@ func putEvidence(f *results.Fields, root *implicit.Root, d *implicit.Sensitivity
 	if d != nil {
 		number("sensitivity_error_estimate", d.ErrorEstimate)
 	}
-	estimate, residual, gap := 0.0, 0.0, 0.0 // the worst of the objectives
+	value, estimate, residual, gap := 0.0, 0.0, 0.0, 0.0 // the worst of the objectives
 	for _, g := range gradients {
-		estimate, residual, gap = max(estimate, g.ErrorEstimate), max(residual, g.AdjointResidual), max(gap, g.Gap)
+		value, estimate = max(value, g.ValueError), max(estimate, g.ErrorEstimate)
+		residual, gap = max(residual, g.AdjointResidual), max(gap, g.Gap)
 	}
 	if len(gradients) > 0 {
+		number("value_error_estimate", value)
 		number("gradient_error_estimate", estimate)
 	}
 	number("condition", root.ConditionTwo)

@@ -1,0 +1,149 @@
+package implicit
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/graph/formula"
+)
+
+// scalars makes the map of formulas over named scalars: state and params are the names, apart by spaces.
+func scalars(t testing.TB, state, params string, formulas ...string) *Map {
+	t.Helper()
+	b := graph.NewBuilder("f")
+	scope := formula.Scope{}
+	var inputs [2][]int
+	for k, names := range []string{state, params} {
+		for _, name := range strings.Fields(names) {
+			inputs[k] = append(inputs[k], len(scope))
+			scope[name] = b.Input(name, graph.Scalar)
+		}
+	}
+	var out []graph.Value
+	for _, text := range formulas {
+		v, err := formula.Lower(b, scope, text)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		out = append(out, v)
+	}
+	f, err := NewMap(b.Build(out...), inputs[0], inputs[1], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// rounds is how many problems a test draws: n, or n times the factor in LENSIR_FUZZ.
+func rounds(n int) int {
+	if factor, err := strconv.Atoi(os.Getenv("LENSIR_FUZZ")); err == nil {
+		return n * factor
+	}
+	return n
+}
+
+// family is an equation in w with a known root w(a) and slope dw/da.
+type family struct {
+	r           string
+	a           func(rng *rand.Rand) float64
+	root, slope func(a float64) float64
+	starts      []float64
+}
+
+// w − 1/w = a has the root e^asinh(a/2), and another, −e^−asinh(a/2).
+var families = []family{
+	{"log(w + sqrt(1 + w^2)) - a", func(rng *rand.Rand) float64 { return 0.1 + 10*rng.Float64() }, math.Sinh, math.Cosh, []float64{0, 0.5, 3}},
+	{"atan(w) - a", func(rng *rand.Rand) float64 { return 1.55 * (2*rng.Float64() - 1) }, math.Tan, func(a float64) float64 { return 1 / (math.Cos(a) * math.Cos(a)) }, []float64{0, 0.5, -1}},
+	{"w / sqrt(1 + w^2) - a", func(rng *rand.Rand) float64 { return 0.99 * (2*rng.Float64() - 1) },
+		func(a float64) float64 { return a / math.Sqrt(1-a*a) }, func(a float64) float64 { return math.Pow(1-a*a, -1.5) }, []float64{0, 0.3, -0.5}},
+	{"w - 1 / w - a", func(rng *rand.Rand) float64 { return 3 * rng.NormFloat64() },
+		func(a float64) float64 { return math.Exp(math.Asinh(a / 2)) },
+		func(a float64) float64 { return math.Exp(math.Asinh(a/2)) / math.Sqrt(a*a+4) }, []float64{1, 0.2, 9}},
+	{"exp(w) - 1 - a", func(rng *rand.Rand) float64 { return 2 * rng.Float64() },
+		math.Log1p, func(a float64) float64 { return 1 / (1 + a) }, []float64{0, 1, 3}},
+}
+
+// A root is one in units of any size, and beside an unknown of any size: what is accepted is the root, with its
+// derivative, and next to nothing is refused.
+func TestFamiliesInAllUnits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	wrong, refused, total := 0, map[graph.Status]int{}, rounds(400)
+	for i := range total {
+		f := families[i%len(families)]
+		a := f.a(rng)
+		s := math.Pow(10, math.Round(32*rng.Float64()-16))
+		factor := math.Pow(10, math.Round(32*rng.Float64()-16))
+		other := math.Pow(10, math.Round(32*rng.Float64()-16))
+		start := f.starts[rng.IntN(len(f.starts))]
+		r := fmt.Sprintf("%g * (%s)", factor, strings.ReplaceAll(f.r, "w", fmt.Sprintf("(z/%g)", s)))
+		r = strings.ReplaceAll(r, "(z/1)", "z")
+		var m *Map
+		z0 := []float64{start * s}
+		var text string
+		switch kind := rng.IntN(4); kind {
+		case 0:
+			m, text = scalars(t, "z", "a", r), r
+		case 1:
+			text = r + fmt.Sprintf(" ; p / %g - 1", other)
+			m, z0 = scalars(t, "z p", "a", r, fmt.Sprintf("p / %g - 1", other)), append(z0, other)
+		case 2:
+			text = r + fmt.Sprintf(" ; p * %g - a", other)
+			m, z0 = scalars(t, "z p", "a", r, fmt.Sprintf("p * %g - a", other)), append(z0, 0)
+		case 3: // the other unknown takes part, and both are one block
+			in := func(text string) string {
+				return strings.NewReplacer("a)", "t[0] * z[1] / "+fmt.Sprint(other)+")", "z/", "z[0]/", "z ", "z[0] ", "z)", "z[0])", "z^", "z[0]^").Replace(text)
+			}
+			text = in(r) + fmt.Sprintf(" ; z[1] / %g - 1", other)
+			m, z0 = vectorMap(t, 2, 1, in(r), fmt.Sprintf("z[1] / %g - 1", other)), append(z0, other*1.5)
+		}
+		root, err := FindRoot(m, z0, []float64{a}, Settings{})
+		if err != nil {
+			refused[statusOf(err)]++
+			continue
+		}
+		sens, err := Differentiate(m, root)
+		if err != nil {
+			refused[statusOf(err)]++
+			continue
+		}
+		want, slope := f.root(a)*s, f.slope(a)*s
+		if strings.Contains(f.r, "1 / w") && root.Z[0] < 0 { // the other root
+			want, slope = -s/f.root(a), s*f.slope(a)/(f.root(a)*f.root(a))
+		}
+		if e := math.Abs(root.Z[0]/want - 1); e > 1e-9 {
+			wrong++
+			t.Errorf("%s at a = %v from %v: %v, want %v", text, a, z0, root.Z[0], want)
+		} else if e := math.Abs(sens.S[0]/slope - 1); e > 1e-8 {
+			wrong++
+			t.Errorf("%s at a = %v from %v: dz/da = %v, want %v", text, a, z0, sens.S[0], slope)
+		}
+	}
+	t.Logf("%d problems: %d wrong, refused %v", total, wrong, refused)
+	if n := refused[graph.NotConverged] + refused[graph.SingularStateJacobian]; 50*n > total {
+		t.Errorf("%v of %d regular roots are refused", refused, total)
+	}
+}
+
+// An unknown that vanishes is known as well as rounding lets it be, and not refused for that; nor is one that
+// depends on it.
+func TestUnknownsThatVanish(t *testing.T) {
+	for _, p := range []float64{0, 1e-18, 5.5e-17, 3e-16, 1e-14, 1e-11, 1e-9, 1e-6, 1e-3} {
+		for _, unit := range []float64{1e-12, 1, 1e12} {
+			r := scalars(t, "x y z", "p", fmt.Sprintf("exp(x / %g) - 1 - p", unit), "y - 2 * x", fmt.Sprintf("z / %g - 1 - 3 * y / %g", unit*1e9, unit))
+			root, err := FindRoot(r, []float64{0.1 * unit, unit, unit}, []float64{p}, Settings{})
+			if err != nil {
+				t.Errorf("p = %g in units of %g: %v", p, unit, err)
+				continue
+			}
+			if want := math.Log1p(p); math.Abs(root.Z[0]/unit-want) > 4e-16+1e-15*want || math.Abs(root.Z[1]-2*root.Z[0]) > 1e-15*unit {
+				t.Errorf("p = %g in units of %g: %v", p, unit, root.Z)
+			}
+		}
+	}
+}
