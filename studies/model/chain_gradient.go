@@ -106,14 +106,10 @@ func (t *tangency) put(row *results.Row) {
 		row.Fields.Set("adjoint_tangent_gap", results.Float(t.Gap()))
 		row.Fields.Set("gap_tolerance", results.Float(t.Bound()))
 	}
-	switch {
-	case row.Status != string(graph.OK):
-	case t.unknown != "":
-		row.Reason = t.unknown
-		row.Fields.Set("certificate", results.Text(certificateUnknown))
-	default:
+	if row.Status == string(graph.OK) {
 		row.Fields.Set("certificate", results.Text(certificateHolds))
 	}
+	doubt(row, t.unknown)
 }
 
 // statusOf is the status of a refusal, or "".
@@ -127,24 +123,29 @@ func statusOf(err error) graph.Status {
 
 // direction draws a direction of start, parameters and controls, in the unit of each; the running sum starts at 0 and does not move.
 func (c *chainPoint) direction(rng *rand.Rand) []float64 {
-	x, blocks := c.here(), []int{}
-	for _, t := range c.model.State {
-		blocks = append(blocks, t.Len())
-	}
-	running := c.Study.Chain.Running.Text != ""
-	if running {
-		blocks = append(blocks, 1)
-	}
-	for _, list := range [][][]float64{c.params, c.controls} {
-		for _, x := range list {
-			blocks = append(blocks, len(x))
-		}
-	}
-	v := inUnits(random(rng, len(x)), x, blocks)
-	if running {
+	x := c.here()
+	v := inUnits(random(rng, len(x)), x, c.blockLengths())
+	if c.blocks() < len(c.start) {
 		v[len(c.start)-1] = 0
 	}
 	return v
+}
+
+// blockLengths are the entries of each block of the state, of a running sum, and of each parameter and control.
+func (c *chainPoint) blockLengths() []int {
+	var n []int
+	for _, t := range c.model.State {
+		n = append(n, t.Len())
+	}
+	if c.blocks() < len(c.start) {
+		n = append(n, 1)
+	}
+	for _, list := range [][][]float64{c.params, c.controls} {
+		for _, x := range list {
+			n = append(n, len(x))
+		}
+	}
+	return n
 }
 
 // here is the point itself: start, parameters and controls in one vector.
