@@ -221,6 +221,8 @@ func stepError(err error) error {
 		where = fmt.Sprintf("the condition at j = %d", step.Step)
 	case "seed":
 		where = "the objective"
+	case "record", "reverse": // the steps themselves ran before
+		where = "the derivative of " + where
 	}
 	return graph.Within(where, step.Err)
 }

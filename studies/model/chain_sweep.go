@@ -95,7 +95,7 @@ func (c *chainPoint) sweepFrom(ctx context.Context, seed float64, s schedule.Sch
 		return out, c.refusal(ctx, err)
 	}
 	if err := c.chain.Finish(bar); err != nil {
-		return out, graph.Within("before the first step", err)
+		return out, graph.Within("the derivative of what comes before the first step", err)
 	}
 	if !c.chain.Open() {
 		out.value = value[0]
