@@ -65,6 +65,9 @@ func NewForward(spec Spec) (*Chain, error) { return newChain(spec, false, nil) }
 // spread, over some keys, measures how far rounding moves value and gradient.
 func NewPerturbed(spec Spec) (*Chain, error) { return newChain(spec, true, &noise{}) }
 
+// NewPerturbedForward is NewPerturbed of a chain that can advance and do no more.
+func NewPerturbedForward(spec Spec) (*Chain, error) { return newChain(spec, false, &noise{}) }
+
 // Perturb chooses the random numbers of a perturbed chain. It comes before Set.
 func (c *Chain) Perturb(key uint64) { c.noise.key = key }
 
@@ -103,7 +106,7 @@ func newChain(spec Spec, derivative bool, m *noise) (*Chain, error) {
 		return nil, err
 	}
 	c.endTape = make([]float64, c.end.tapeLen)
-	if m != nil {
+	if m != nil && derivative {
 		c.scratch = make([]float64, max(c.step.tapeLen, c.last.tapeLen))
 	}
 	if c.start, err = newTask(spec.Start, m); err != nil {
@@ -370,7 +373,7 @@ func (c *Chain) transition(j int) *transition {
 
 // Advance implements [schedule.Chain].
 func (c *Chain) Advance(j int, x, next []float64) error {
-	if c.noise != nil { // a step has the operations of its record, so that the two agree
+	if c.noise != nil && c.step.record != nil { // a step has the operations of its record, so that the two agree
 		return c.Record(j, x, next, c.scratch[:c.TapeLen(j)])
 	}
 	return c.transition(j).advance(j-1, x, next)

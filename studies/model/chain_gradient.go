@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -93,11 +94,39 @@ func (c *chainPoint) hold(ctx context.Context, g, second *swept) (*tangency, err
 	case !t.Judged():
 		return &tangency{t, fmt.Sprintf("rounding alone may put %.2g between adjoint and tangent: their difference tells nothing", t.Bound())}, nil
 	case !t.Holds():
+		if by, err := c.tangentRounding(ctx, at, direction, t); err != nil || by >= math.Abs(t.Adjoint-t.Tangent) {
+			return &tangency{t, fmt.Sprintf("rounding alone may put %.2g between adjoint and tangent, which is not known better: their difference tells nothing", by)}, err
+		}
 		return &tangency{Tangency: t}, &graph.Failure{Status: graph.AdjointNotConverged, Reason: fmt.Sprintf(
 			"adjoint and tangent disagree in a random direction: %.6g and %.6g, where rounding explains %.2g: values on the way are so small or so large that digits are lost; scale the state or the objective",
 			t.Adjoint, t.Tangent, t.Tolerance)}
 	}
 	return &tangency{Tangency: t}, nil
+}
+
+// tangentRounding is how far perturbed runs move J̇, trajectory and tangent: further than the tangents of one trajectory, where those of the
+// objective cancel. A run that is refused says nothing.
+func (c *chainPoint) tangentRounding(ctx context.Context, at program.Values, direction []float64, t program.Tangency) (float64, error) {
+	chain, err := program.NewPerturbedForward(program.Tangent(c.model.spec()))
+	if err != nil {
+		return 0, err
+	}
+	move := program.Direction{}
+	move.Start, move.Params, move.Controls = c.parts(direction)
+	move.Start = move.Start[:c.blocks()]
+	moved := 0.0
+	for key := range mostRuns {
+		chain.Perturb(c.seed + uint64(key))
+		tangent, err := chain.Along(ctx, at, move)
+		switch {
+		case statusOf(err) != "":
+			return 0, nil
+		case err != nil:
+			return 0, err
+		}
+		moved = max(moved, math.Abs(tangent-t.Tangent))
+	}
+	return roundingFactor * moved, nil
 }
 
 // put adds the gap, and the certificate of a gradient that was not refused.
