@@ -23,7 +23,8 @@ const (
 var methodNames = []string{StoreAll, Uniform, UniformTape, Binomial, Revolve, Online, TwoTier}
 
 // chainColumns are the columns of a chain's table beside the objective and its derivatives.
-var chainColumns = []string{"T", "ended", "adjoint_tangent_gap", "gap_tolerance", "certificate", "declared", "hessian_gradient_gap"}
+var chainColumns = []string{"T", "ended", "value_error_estimate", "gradient_error_estimate", "adjoint_tangent_gap", "gap_tolerance", "certificate", "declared",
+	"hessian_error_estimate", "hessian_gradient_gap"}
 
 // chain reads the objective of a chain, its controls and its length.
 func (d *decoder) chain() error {

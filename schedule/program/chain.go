@@ -24,7 +24,8 @@ type Spec struct {
 	Objective *graph.Program
 	// Start maps the parameters and constants to the blocks of x_0.
 	Start *graph.Program
-	// Until, if not nil, maps the state blocks, parameters, constants and j to a condition: x_j is the last state if it holds.
+	// Until, if not nil, maps the state blocks, parameters, constants and j to a condition: x_j is the last state if it holds. Where a state
+	// or a parameter is compared with its equal, T jumps, and the condition is refused.
 	Until *graph.Program
 }
 
@@ -48,20 +49,33 @@ type Chain struct {
 	paramBars [][]float64
 	bars      [][]float64 // of the controls
 	endTape   []float64
+	noise     *noise    // of a perturbed chain
+	scratch   []float64 // a tape that is not kept
 	seed      []float64 // the cotangent of J
 }
 
 // New transforms and compiles the programs of a chain.
-func New(spec Spec) (*Chain, error) { return newChain(spec, true) }
+func New(spec Spec) (*Chain, error) { return newChain(spec, true, nil) }
 
 // NewForward makes a chain that can advance and do no more.
-func NewForward(spec Spec) (*Chain, error) { return newChain(spec, false) }
+func NewForward(spec Spec) (*Chain, error) { return newChain(spec, false, nil) }
 
-func newChain(spec Spec, derivative bool) (*Chain, error) {
+// NewPerturbed makes a chain in which every rounded operation is moved at random by a unit of its last place, forward and backward; see
+// [Perturbed]. A step that is evaluated again moves as before, so that any schedule reverses one and the same trajectory. Its
+// spread, over some keys, measures how far rounding moves value and gradient.
+func NewPerturbed(spec Spec) (*Chain, error) { return newChain(spec, true, &noise{}) }
+
+// NewPerturbedForward is NewPerturbed of a chain that can advance and do no more.
+func NewPerturbedForward(spec Spec) (*Chain, error) { return newChain(spec, false, &noise{}) }
+
+// Perturb chooses the random numbers of a perturbed chain. It comes before Set.
+func (c *Chain) Perturb(key uint64) { c.noise.key = key }
+
+func newChain(spec Spec, derivative bool, m *noise) (*Chain, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
 	}
-	c := &Chain{spec: spec, seed: []float64{1}}
+	c := &Chain{spec: spec, seed: []float64{1}, noise: m}
 	step, reads, err := replaceReads(spec.Step, spec.Dims)
 	if err != nil {
 		return nil, err
@@ -75,7 +89,7 @@ func newChain(spec Spec, derivative bool) (*Chain, error) {
 	c.state = sum(lengths(inputTypes(step, 0, dims.States)))
 	build := func(dst **transition, p *graph.Program, reads []read, withIndex, derivative bool) {
 		if err == nil {
-			*dst, err = newTransition(p, dims, reads, withIndex, derivative)
+			*dst, err = newTransition(p, dims, reads, withIndex, derivative, m)
 		}
 	}
 	build(&c.step, step, reads, true, derivative)
@@ -85,7 +99,7 @@ func newChain(spec Spec, derivative bool) (*Chain, error) {
 	build(&c.last, compose(step, objective, dims), reads, true, derivative)
 	build(&c.end, objective, nil, false, derivative)
 	if spec.Until != nil {
-		until := spec.Until
+		until := strict(spec.Until, spec.States+spec.Params)
 		if spec.Running {
 			until = withSumInput(until, dims)
 		}
@@ -95,14 +109,17 @@ func newChain(spec Spec, derivative bool) (*Chain, error) {
 		return nil, err
 	}
 	c.endTape = make([]float64, c.end.tapeLen)
-	if c.start, err = newTask(spec.Start); err != nil {
+	if m != nil && derivative {
+		c.scratch = make([]float64, max(c.step.tapeLen, c.last.tapeLen))
+	}
+	if c.start, err = newTask(spec.Start, m); err != nil {
 		return nil, err
 	}
 	for _, t := range inputTypes(spec.Step, spec.States, spec.States+spec.Params) {
 		c.paramBars = append(c.paramBars, make([]float64, t.Len()))
 	}
 	if spec.Params > 0 && derivative {
-		if c.pull, err = newTask(graph.VJP(spec.Start, span(0, spec.Params))); err != nil {
+		if c.pull, err = newTask(graph.VJP(spec.Start, span(0, spec.Params)), m); err != nil {
 			return nil, err
 		}
 		c.pull.ownOutputs()
@@ -305,7 +322,15 @@ func (c *Chain) Start(x []float64) error {
 	types := c.spec.Start.OutputTypes()
 	rest := floats(c.start.out, lengths(types), x)
 	clear(rest)
+	c.shared()
 	return c.start.run()
+}
+
+// shared tells the noise that what comes next belongs to no step.
+func (c *Chain) shared() {
+	if c.noise != nil {
+		c.noise.step = -1
+	}
 }
 
 // Clear sets the cotangents of parameters and controls to zero, for another sweep.
@@ -351,6 +376,9 @@ func (c *Chain) transition(j int) *transition {
 
 // Advance implements [schedule.Chain].
 func (c *Chain) Advance(j int, x, next []float64) error {
+	if c.noise != nil && c.step.record != nil { // a step has the operations of its record, so that the two agree
+		return c.Record(j, x, next, c.scratch[:c.TapeLen(j)])
+	}
 	return c.transition(j).advance(j-1, x, next)
 }
 
@@ -417,6 +445,7 @@ func (c *Chain) Finish(startBar []float64) error {
 	blocks := lengths(c.spec.Start.OutputTypes())
 	floats(c.pull.in[c.spec.Params+c.spec.Constants:], blocks, startBar)
 	c.pull.passThrough()
+	c.shared()
 	if err := c.pull.run(); err != nil {
 		return err
 	}

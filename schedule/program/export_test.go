@@ -13,7 +13,7 @@ func (c *Chain) Programs() []*graph.Program {
 	var list []*graph.Program
 	for _, t := range tasks {
 		if t != nil {
-			list = append(list, t.e.Program())
+			list = append(list, t.p)
 		}
 	}
 	return list

@@ -18,18 +18,21 @@ const maxJoint = 1 << 16
 
 var errNoShortcut = errors.New("chain: no shortcut")
 
-// shorten makes the shortcuts of a step.
+// shorten makes the shortcuts of a step. A perturbed one has none: each step of it has a noise of its own.
 func (t *transition) shorten() error {
+	if t.noise != nil {
+		return nil
+	}
 	var err error
 	if p := t.value.e.Program(); isScalar(p) && strideSteps*len(p.Nodes) <= maxStride {
-		if t.stride, err = newTask(repeated(p, len(t.once.out), len(t.before))); err != nil {
+		if t.stride, err = newTask(repeated(p, len(t.once.out), len(t.before)), nil); err != nil {
 			return err
 		}
 	}
 	if t.record == nil || t.tapeLen > maxJoint {
 		return nil
 	}
-	if t.joint, err = newTask(t.joined()); err != nil {
+	if t.joint, err = newTask(t.joined(), nil); err != nil {
 		return err
 	}
 	copy(t.joint.out, t.back.out)

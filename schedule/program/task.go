@@ -7,25 +7,52 @@ import (
 
 // task is a compiled program with its workspace and the buffers that it reads and writes.
 type task struct {
+	p       *graph.Program
 	e       *exec.Exec
 	ws      *exec.Workspace
 	in, out []exec.Buffer
+
+	// Of a perturbed one:
+	noise   *noise
+	id      uint64
+	all     []exec.Buffer // in, then the factors
+	factors []exec.Buffer
+	sizes   []int // of the factors
 }
 
-// newTask compiles p. Its buffers are bound later.
-func newTask(p *graph.Program) (*task, error) {
-	e, err := exec.Compile(p, exec.Options{})
-	if err != nil {
+// newTask compiles p, perturbed if there is noise. Its buffers are bound later.
+func newTask(p *graph.Program, m *noise) (*task, error) {
+	t := &task{p: p, noise: m, out: make([]exec.Buffer, len(p.Outputs))}
+	run := p
+	if m != nil {
+		run = Perturbed(p)
+		for _, in := range run.Inputs[len(p.Inputs):] {
+			t.sizes = append(t.sizes, in.Type.Len())
+			m.reserve(in.Type.Len())
+		}
+		m.tasks++
+		t.id = m.tasks
+	}
+	t.all = make([]exec.Buffer, len(run.Inputs))
+	t.in, t.factors = t.all[:len(p.Inputs):len(p.Inputs)], t.all[len(p.Inputs):]
+	var err error
+	if t.e, err = exec.Compile(run, exec.Options{}); err != nil {
 		return nil, err
 	}
-	return &task{e, e.NewWorkspace(), make([]exec.Buffer, len(p.Inputs)), make([]exec.Buffer, len(p.Outputs))}, nil
+	t.ws = t.e.NewWorkspace()
+	return t, nil
 }
 
-func (t *task) run() error { return t.e.Run(t.ws, t.in, t.out) }
+func (t *task) run() error {
+	if t.noise != nil {
+		t.noise.draw(t.factors, t.sizes, t.id)
+	}
+	return t.e.Run(t.ws, t.all, t.out)
+}
 
 // ownOutputs gives every output a buffer of its own, but an output that is an input is that input's buffer.
 func (t *task) ownOutputs() {
-	p := t.e.Program()
+	p := t.p
 	for i, b := range exec.NewBuffers(p.OutputTypes(), 1) {
 		if int(p.Outputs[i]) >= len(p.Inputs) {
 			t.out[i] = b
@@ -35,7 +62,7 @@ func (t *task) ownOutputs() {
 
 // passThrough points the outputs that are inputs at the buffers of these.
 func (t *task) passThrough() {
-	p := t.e.Program()
+	p := t.p
 	for i, v := range p.Outputs {
 		if int(v) < len(p.Inputs) {
 			t.out[i] = t.in[v]

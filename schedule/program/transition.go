@@ -11,6 +11,7 @@ import (
 
 // transition is one map y = f(x, θ, u, j) of flat states, with its reverse rule.
 type transition struct {
+	noise         *noise // of a perturbed one
 	reads         []read
 	before, after []int // lengths of the blocks of x and y
 
@@ -61,8 +62,8 @@ const (
 
 // newTransition transforms and compiles. The inputs of p are the state blocks, parameters, constants, reads and, if there is
 // one, the index; withIndex says so. A condition has no derivative.
-func newTransition(p *graph.Program, dims Dims, reads []read, withIndex, derivative bool) (*transition, error) {
-	t := &transition{reads: reads, params: dims.Params, index: make([]int64, 1), indexed: withIndex}
+func newTransition(p *graph.Program, dims Dims, reads []read, withIndex, derivative bool, m *noise) (*transition, error) {
+	t := &transition{noise: m, reads: reads, params: dims.Params, index: make([]int64, 1), indexed: withIndex}
 	first := dims.States + dims.Params + dims.Constants
 	last := first + len(reads)
 	t.before = lengths(inputTypes(p, 0, dims.States))
@@ -76,10 +77,10 @@ func newTransition(p *graph.Program, dims Dims, reads []read, withIndex, derivat
 	}
 	early, late := graph.Split(p, vary)
 	var err error
-	if t.once, err = newTask(early); err != nil {
+	if t.once, err = newTask(early, m); err != nil {
 		return nil, err
 	}
-	if t.value, err = newTask(late); err != nil {
+	if t.value, err = newTask(late, m); err != nil {
 		return nil, err
 	}
 	t.once.ownOutputs()
@@ -109,7 +110,7 @@ func newTransition(p *graph.Program, dims Dims, reads []read, withIndex, derivat
 	l := graph.Linearize(late, wrt)
 	static, each := graph.Split(l.Primal, span(nshared, len(late.Inputs)))
 	t.nstatic = len(static.Outputs)
-	if t.static, err = newTask(static); err != nil {
+	if t.static, err = newTask(static, m); err != nil {
 		return nil, err
 	}
 	t.static.ownOutputs()
@@ -133,10 +134,10 @@ func newTransition(p *graph.Program, dims Dims, reads []read, withIndex, derivat
 			t.tapeLen += r.Len()
 		}
 	}
-	if t.record, err = newTask(each.WithOutputs(outputs...)); err != nil {
+	if t.record, err = newTask(each.WithOutputs(outputs...), m); err != nil {
 		return nil, err
 	}
-	if t.back, err = newTask(graph.Transpose(l.Linear)); err != nil {
+	if t.back, err = newTask(graph.Transpose(l.Linear), m); err != nil {
 		return nil, err
 	}
 	for i := range t.active {
@@ -158,7 +159,7 @@ func newTransition(p *graph.Program, dims Dims, reads []read, withIndex, derivat
 	if !slices.Contains(depends[len(early.Inputs):], true) && t.active == 0 {
 		return t, nil
 	}
-	if t.pull, err = newTask(graph.VJP(early.WithOutputs(activeOut...), span(0, dims.Params))); err != nil {
+	if t.pull, err = newTask(graph.VJP(early.WithOutputs(activeOut...), span(0, dims.Params)), m); err != nil {
 		return nil, err
 	}
 	t.pull.ownOutputs()
@@ -171,6 +172,7 @@ func newTransition(p *graph.Program, dims Dims, reads []read, withIndex, derivat
 // set evaluates what depends on θ and the constants alone, and points at the controls.
 func (t *transition) set(given []exec.Buffer, controls, bars [][]float64) error {
 	t.controls, t.bars = controls, bars
+	t.at(-1)
 	copy(t.once.in, given)
 	t.once.passThrough()
 	if err := t.once.run(); err != nil {
@@ -213,6 +215,7 @@ func (t *transition) clear() {
 
 // bind points the inputs after the static ones at x, the reads of step j and j.
 func (t *transition) bind(in []exec.Buffer, j int, x []float64) {
+	t.at(j)
 	floats(in, t.before, x)
 	in = in[len(t.before):]
 	for i := range t.reads {
@@ -221,6 +224,13 @@ func (t *transition) bind(in []exec.Buffer, j int, x []float64) {
 	if in = in[len(t.reads):]; len(in) > 0 && t.indexed {
 		t.index[0] = int64(j)
 		in[0].I = t.index
+	}
+}
+
+// at tells the noise which step is next; −1 stands for what all steps share.
+func (t *transition) at(j int) {
+	if t.noise != nil {
+		t.noise.step = j
 	}
 }
 
@@ -291,6 +301,7 @@ func (t *transition) reverse(j int, tape, after, before []float64) error {
 			in[i].I = t.index
 		}
 	}
+	t.at(j)
 	floats(in[len(t.pieces):], t.after, after)
 	floats(out[t.active:], t.before, before)
 	if err := t.back.run(); err != nil {
@@ -315,6 +326,7 @@ func (t *transition) finish(bars [][]float64) error {
 	if t.pull == nil {
 		return nil
 	}
+	t.at(-1)
 	if err := t.pull.run(); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -11,11 +12,14 @@ import (
 	"github.com/lensir/lensir-study/studies"
 )
 
-// hessianChain makes the point of the chain of (x, ẋ), whose reverse is the Hessian times the direction.
-func (c *chainPoint) hessianChain() (*chainPoint, error) {
-	var err error
+// hessianPoint is the point of the chain of (x, ẋ), whose reverse is the Hessian times the direction.
+func (c *chainPoint) hessianPoint() (*chainPoint, error) {
 	if c.second == nil {
+		var err error
 		if c.chainSolver.second, err = program.New(program.Tangent(c.model.spec())); err != nil {
+			return nil, err
+		}
+		if c.chainSolver.perturbedSecond, err = program.NewPerturbed(program.Tangent(c.model.spec())); err != nil {
 			return nil, err
 		}
 	}
@@ -30,7 +34,8 @@ func (c *chainPoint) hessianChain() (*chainPoint, error) {
 		}
 		return x
 	}
-	h := &chainPoint{chainSolver: &chainSolver{model: c.model, seed: c.seed, chain: c.second}, Point: c.Point, steps: c.steps, open: c.open, constants: c.constants, of: "hessian"}
+	h := c.with(c.second)
+	h.of = "hessian"
 	h.params, h.controls = slices.Clone(c.params), slices.Clone(c.controls)
 	for i, q := range c.Study.Parameters {
 		h.params = append(h.params, part(q.Name, len(c.params[i])))
@@ -38,22 +43,10 @@ func (c *chainPoint) hessianChain() (*chainPoint, error) {
 	for i, u := range c.Study.Chain.Controls {
 		h.controls = append(h.controls, part(u.Name, len(c.controls[i])))
 	}
-	if err := h.chain.Set(h.steps, h.open, h.params, h.constants, h.controls); err != nil {
-		return nil, graph.Within("before the first step", err)
-	}
-	h.start = make([]float64, h.chain.StateLenAtStart())
-	if err := h.chain.Start(h.start); err != nil {
-		return nil, graph.Within("the start", err)
-	}
-	at := c.blocks()
 	for i, b := range c.Study.State {
-		n := c.model.State[i].Len()
-		for k, x := range part(b.Name, n) {
-			h.start[at+k] += x
-		}
-		at += n
+		h.moves = append(h.moves, part(b.Name, c.model.State[i].Len())...)
 	}
-	return h, nil
+	return h, h.begin()
 }
 
 // blocks returns the entries of all blocks of the state.
@@ -67,7 +60,7 @@ func (c *chainPoint) blocks() int {
 
 // hessian adds the Hessian times the direction to the chain's row and arrays, and the runs of its schedules.
 func (c *chainPoint) hessian(ctx context.Context, out *Outcome, row *results.Row, gradient *swept) error {
-	h, err := c.hessianChain()
+	h, err := c.hessianPoint()
 	var first, second *swept
 	value := math.NaN()
 	if err == nil {
@@ -75,6 +68,9 @@ func (c *chainPoint) hessian(ctx context.Context, out *Outcome, row *results.Row
 	}
 	if err == nil {
 		first, second, err = h.references(ctx)
+	}
+	if err == nil {
+		err = c.putHessian(ctx, out, row, h, gradient, first, second)
 	}
 	ending, failure := endingOf(graph.Within("the second derivative", err))
 	if failure != nil {
@@ -84,35 +80,6 @@ func (c *chainPoint) hessian(ctx context.Context, out *Outcome, row *results.Row
 		row.Ending = ending
 		return nil
 	}
-	// The gradient of J̇ is, by the parts of h: Hv by x_0, ∇J by ẋ_0, Hv by θ, ∇J by θ̇, Hv by u, ∇J by u̇.
-	n := c.blocks()
-	rest := first.gradient
-	take := func(n int) []float64 {
-		x := rest[:n]
-		rest = rest[n:]
-		return x
-	}
-	product, again := slices.Clone(take(n)), slices.Clone(take(n))
-	if len(c.start) > n {
-		product, again = append(product, 0), append(again, take(1)...)
-	}
-	for _, list := range [][][]float64{c.params, c.controls} {
-		for _, x := range list {
-			product = append(product, take(len(x))...)
-		}
-		for _, x := range list {
-			again = append(again, take(len(x))...)
-		}
-	}
-	c.putDerivative(out.Record, &row.Fields, "H"+c.Study.Objective[0].Name, product)
-	difference, size := 0.0, 0.0
-	for i, g := range gradient.gradient {
-		difference, size = math.Hypot(difference, again[i]-g), math.Hypot(size, g)
-	}
-	if size > 0 {
-		difference /= size
-	}
-	row.Fields.Set("hessian_gradient_gap", results.Float(difference))
 	held := false
 	for _, t := range trials(c.Study.Chain.Schedule) {
 		if t.method == studies.Online { // T is known by now
@@ -135,8 +102,73 @@ func (c *chainPoint) hessian(ctx context.Context, out *Outcome, row *results.Row
 		return failure
 	}
 	out.Record.Add(results.Schedules, r)
-	out.judgeSchedule(c.Study, r)
 	return nil
+}
+
+// putHessian adds the product, its estimate, and how far the gradient of its own sweep is from that of the first. A gradient that is
+// further away than perturbed runs of its sweep are refuses the product.
+func (c *chainPoint) putHessian(ctx context.Context, out *Outcome, row *results.Row, h *chainPoint, gradient, first, second *swept) error {
+	product, again := c.parted(first.gradient)
+	units := c.units()
+	of, beside := newSpread("H"+c.Study.Objective[0].Name, product, units), newSpread("", again, units)
+	unknown, err := h.with(c.perturbedSecond).runPerturbed(ctx, second, func(run *swept) {
+		x, y := c.parted(run.gradient)
+		of.add(x)
+		beside.add(y)
+	})
+	if err != nil {
+		return err
+	}
+	apart := newSpread("", gradient.gradient, units)
+	apart.add(again)
+	gap := results.Float(relative(apart.distance, apart.norm))
+	allowed := roundingFactor*beside.scaled + float64(roundingFactor+c.steps)*unit*apart.size
+	if unknown == "" && apart.scaled > allowed {
+		row.Fields.Set("hessian_gradient_gap", gap)
+		return &graph.Failure{Status: graph.AdjointNotConverged, Reason: fmt.Sprintf(
+			"the gradient of its sweep is not that of the chain: they differ by %.3g of its size, where rounding explains %.3g", over(apart.scaled, apart.size), over(allowed, apart.size))}
+	}
+	c.putDerivative(out.Record, &row.Fields, of.what, product)
+	if unknown == "" {
+		row.Fields.Set("hessian_error_estimate", results.Float(of.estimate()))
+		unknown = of.lost(c.steps)
+	}
+	row.Fields.Set("hessian_gradient_gap", gap)
+	if row.Reason == "" {
+		doubt(row, unknown)
+	}
+	return nil
+}
+
+// relative is x/y, or x where y is 0.
+func relative(x, y float64) float64 {
+	if y == 0 {
+		return x
+	}
+	return x / y
+}
+
+// parted divides the gradient of J̇ into Hv and ∇J. Its parts are Hv by x_0, ∇J by ẋ_0, Hv by θ, ∇J by θ̇, Hv by u, ∇J by u̇.
+func (c *chainPoint) parted(g []float64) (product, gradient []float64) {
+	take := func(n int) []float64 {
+		x := g[:n]
+		g = g[n:]
+		return x
+	}
+	n := c.blocks()
+	product, gradient = slices.Clone(take(n)), slices.Clone(take(n))
+	if len(c.start) > n {
+		product, gradient = append(product, 0), append(gradient, take(1)...)
+	}
+	for _, list := range [][][]float64{c.params, c.controls} {
+		for _, x := range list {
+			product = append(product, take(len(x))...)
+		}
+		for _, x := range list {
+			gradient = append(gradient, take(len(x))...)
+		}
+	}
+	return product, gradient
 }
 
 // setOf says whose derivative a schedule computed, where there are two.

@@ -64,7 +64,6 @@ func (c *chainPoint) measure(ctx context.Context, out *Outcome, value float64, f
 			row.Reason = differs.Error()
 			row.Fields.Set("certificate", results.Text(certificateViolated))
 			out.Record.Add(results.Measurements, row)
-			out.judgeSchedule(c.Study, row)
 			continue
 		}
 		if err != nil { // such as of the scratch file: the rows that are there stay
@@ -73,7 +72,6 @@ func (c *chainPoint) measure(ctx context.Context, out *Outcome, value float64, f
 				return failure
 			}
 			out.Record.Add(results.Measurements, row)
-			out.count(c.Study, row.Ending, "")
 			continue
 		}
 		row.Fields.Set("predicted_s", results.Float(s.Predict().Time(costs)))
@@ -255,7 +253,6 @@ func (c *chainPoint) plan(ctx context.Context, out *Outcome, costs schedule.Cost
 		row := measurement(measuredChoice)
 		row.Ending = results.Ending{Status: string(graph.OutOfBudget), Reason: err.Error()}
 		out.Record.Add(results.Measurements, row)
-		out.count(c.Study, row.Ending, "")
 		out.Notes = append(out.Notes, fmt.Sprintf("%s for T = %d: %s", row.Status, c.steps, row.Reason))
 		return nil
 	}
@@ -310,6 +307,5 @@ func (c *chainPoint) plan(ctx context.Context, out *Outcome, costs schedule.Cost
 			choice.Method, choice.Slots, c.steps, choice.Time, choice.Bytes.Total(), times[len(times)/2], got.result.Bytes.Total()))
 	}
 	out.Record.Add(results.Measurements, row)
-	out.judgeSchedule(c.Study, row)
 	return nil
 }

@@ -22,6 +22,8 @@ type chainSolver struct {
 	chain      *program.Chain
 	tangent    *program.Chain // of (x, ẋ), forward only
 	second     *program.Chain // of (x, ẋ)
+
+	perturbed, perturbedSecond *program.Chain // the chain and that of (x, ẋ), with their rounding perturbed
 }
 
 // chainPoint is a point of a chain under way.
@@ -34,8 +36,9 @@ type chainPoint struct {
 	constants [][]float64
 	controls  [][]float64
 	start     []float64
-	ended     bool   // its condition held, at or below the limit
-	of        string // "gradient", or "hessian" for the chain of (x, ẋ)
+	moves     []float64 // of the chain of (x, ẋ): ẋ_0 beside what moves with the parameters
+	ended     bool      // its condition held, at or below the limit
+	of        string    // "gradient", or "hessian" for the chain of (x, ẋ)
 }
 
 // at prepares a point: values, T and x_0.
@@ -61,11 +64,22 @@ func (s *chainSolver) at(p studies.Point) (*chainPoint, error) {
 			c.constants = append(c.constants, q.Value.Data)
 		}
 	}
-	if err := s.chain.Set(c.steps, c.open, c.params, c.constants, c.controls); err != nil {
-		return c, graph.Within("before the first step", err)
+	return c, c.begin()
+}
+
+// begin gives the chain the values of the point, and computes x_0.
+func (c *chainPoint) begin() error {
+	if err := c.chain.Set(c.steps, c.open, c.params, c.constants, c.controls); err != nil {
+		return graph.Within("before the first step", err)
 	}
-	c.start = make([]float64, s.chain.StateLenAtStart())
-	return c, graph.Within("the start", s.chain.Start(c.start))
+	c.start = make([]float64, c.chain.StateLenAtStart())
+	if err := c.chain.Start(c.start); err != nil {
+		return graph.Within("the start", err)
+	}
+	for i, x := range c.moves {
+		c.start[len(c.moves)+i] += x
+	}
+	return nil
 }
 
 // solve computes one point.
@@ -84,6 +98,10 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p studies.Point) 
 	if err == nil {
 		held, err = c.hold(ctx, first, second)
 	}
+	var moved *rounding
+	if err == nil {
+		moved, err = c.rounding(ctx, value, first, second)
+	}
 	ending, failure := endingOf(err)
 	if failure != nil {
 		return failure
@@ -99,15 +117,21 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p studies.Point) 
 	if err == nil {
 		c.putGradient(out.Record, &row.Fields, first)
 	}
+	if moved != nil {
+		moved.put(&row.Fields)
+	}
 	if held != nil {
 		held.put(&row)
+	}
+	if moved != nil {
+		doubt(&row, moved.unknown)
 	}
 	if err == nil {
 		putDeclared(&row.Fields, s.declared())
 	}
 	if err != nil {
-		out.count(p.Study, row.Ending, "")
 		out.Record.Add(results.Chain, row)
+		out.countChain(p.Study, out.Record)
 		return nil
 	}
 	for _, t := range trials(p.Study.Chain.Schedule) {
@@ -120,10 +144,13 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p studies.Point) 
 			return err
 		}
 	}
-	out.count(p.Study, row.Ending, "")
 	out.Record.Add(results.Chain, row)
 	c.putTheory(out.Record)
-	return c.measure(ctx, out, value, first, second)
+	if err := c.measure(ctx, out, value, first, second); err != nil {
+		return err
+	}
+	out.countChain(p.Study, out.Record)
+	return nil
 }
 
 // declared names the declared responses that the derivatives depend on.
@@ -194,6 +221,8 @@ func stepError(err error) error {
 		where = fmt.Sprintf("the condition at j = %d", step.Step)
 	case "seed":
 		where = "the objective"
+	case "record", "reverse": // the steps themselves ran before
+		where = "the derivative of " + where
 	}
 	return graph.Within(where, step.Err)
 }

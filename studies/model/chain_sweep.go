@@ -95,7 +95,7 @@ func (c *chainPoint) sweepFrom(ctx context.Context, seed float64, s schedule.Sch
 		return out, c.refusal(ctx, err)
 	}
 	if err := c.chain.Finish(bar); err != nil {
-		return out, graph.Within("before the first step", err)
+		return out, graph.Within("the derivative of what comes before the first step", err)
 	}
 	if !c.chain.Open() {
 		out.value = value[0]
@@ -183,7 +183,6 @@ func (c *chainPoint) trial(ctx context.Context, out *Outcome, t trial, value flo
 		return failure
 	}
 	out.Record.Add(results.Schedules, row)
-	out.judgeSchedule(c.Study, row)
 	if row.Status == string(graph.OK) {
 		c.putPicture(out.Record, t, s)
 	}
@@ -216,15 +215,6 @@ const (
 	certificateViolated = "VIOLATED"
 	certificateUnknown  = "UNKNOWN" // of a chain whose rounding leaves nothing to judge
 )
-
-// judgeSchedule counts a row of the schedules table.
-func (o *Outcome) judgeSchedule(s *studies.Study, row results.Row) {
-	o.count(s, row.Ending, "")
-	if row.Fields.Get("certificate") == results.Text(certificateViolated) {
-		o.Violated++
-		o.Warnings = append(o.Warnings, fmt.Sprintf("%v with %v slots: %s", row.Fields.Get("method"), row.Fields.Get("slots"), row.Reason))
-	}
-}
 
 // relimit gives the chain another T, or limit.
 func (c *chainPoint) relimit(steps int) error {

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/lensir/lensir-study/graph/module"
 	"github.com/lensir/lensir-study/graph/op"
 	"github.com/lensir/lensir-study/results"
+	"github.com/lensir/lensir-study/schedule/program"
 	"github.com/lensir/lensir-study/studies"
 )
 
@@ -25,6 +27,9 @@ type programSolver struct {
 	wanted    []*transformed // in the order of the study
 	residuals []*runner      // of a Jacobian: the primal and the linear half
 	seeds     *runner
+	program   *graph.Program // that Taylor arithmetic runs
+	twin      *programSolver // the same with its rounding perturbed, by key; nil until it is needed
+	key       *uint64        // nil in a solver whose rounding is as it is
 	// columnMarks are the declared responses that the derivative of each output depends on.
 	columnMarks []string
 }
@@ -42,6 +47,8 @@ type runner struct {
 	e        *exec.Exec
 	ws       *exec.Workspace
 	declared []string // of each output, joined
+	rounding *program.Rounding
+	key      *uint64 // of rounding
 }
 
 func newRunner(p *graph.Program) (*runner, error) {
@@ -83,7 +90,13 @@ func (r *runner) run(inputs ...*graph.Tensor) ([]*graph.Tensor, error) {
 	}
 	types := r.p.OutputTypes()
 	out := exec.NewBuffers(types, 1)
-	if err := r.e.Run(r.ws, in, out); err != nil {
+	var err error
+	if r.rounding != nil {
+		err = r.rounding.Run(*r.key, in, out)
+	} else {
+		err = r.e.Run(r.ws, in, out)
+	}
+	if err != nil {
 		return nil, err
 	}
 	y := make([]*graph.Tensor, len(out))
@@ -95,7 +108,7 @@ func (r *runner) run(inputs ...*graph.Tensor) ([]*graph.Tensor, error) {
 
 func newProgramSolver(m *Model, seed uint64) (*programSolver, error) {
 	p := m.Program
-	s := &programSolver{model: m, seed: seed, wrt: m.Differentiated(p)}
+	s := &programSolver{model: m, seed: seed, program: p, wrt: m.Differentiated(p)}
 	s.linear = graph.Linearize(p, s.wrt)
 	s.objective = pairingOf(p, m.Seeds)
 	var err error
@@ -148,7 +161,7 @@ func newProgramSolver(m *Model, seed uint64) (*programSolver, error) {
 // clone returns a solver with memory of its own.
 func (s *programSolver) clone() *programSolver {
 	c := *s
-	c.wanted, c.residuals, c.seeds = nil, nil, s.seeds.clone()
+	c.wanted, c.residuals, c.seeds, c.twin = nil, nil, s.seeds.clone(), nil
 	for _, t := range s.wanted {
 		c.wanted = append(c.wanted, &transformed{t.what, t.clone()})
 	}
@@ -197,12 +210,16 @@ func pairingOf(p, seeds *graph.Program) *graph.Program {
 // solve adds the rows of a point. A transformation that is refused has one row, with the reason; the others still run.
 func (s *programSolver) solve(out *Outcome, p studies.Point) error {
 	inputs, err := s.model.InputsAt(p, s.model.Program)
-	for _, t := range s.wanted {
+	for k, t := range s.wanted {
 		failed := err
 		var rows []results.Row
 		if failed == nil {
 			w := &programRows{record: out.Record, transformation: t.what}
-			failed = s.transform(w, t, inputs)
+			if failed = s.transform(w, t, inputs); failed == nil {
+				if err := s.estimate(w, k, inputs); err != nil {
+					return err
+				}
+			}
 			rows = w.rows
 		}
 		ending, broken := endingOf(failed)
@@ -222,6 +239,7 @@ func (s *programSolver) solve(out *Outcome, p studies.Point) error {
 
 // countProgram holds the rows of a point against what the study expects: a refusal of one of its transformations.
 func (o *Outcome) countProgram(s *studies.Study, rows []results.Row) {
+	o.warnOfRounding(rows)
 	met := s.Expect == "" || s.Expect == graph.OK
 	for _, row := range rows {
 		switch graph.Status(row.Status) {
@@ -354,12 +372,22 @@ func (s *programSolver) jacobian(w *programRows, inputs []*graph.Tensor) error {
 		}
 	}
 	for k, i := range s.wrt {
-		n := len(zero[k].F)
+		n, array := len(zero[k].F), false
 		matrices := make([][]float64, len(program.Outputs))
 		for o, t := range program.OutputTypes() {
 			matrices[o] = make([]float64, graph.Scalars(t.Tangent())*n)
+			array = array || len(matrices[o]) > maxSensitivities
 		}
+		wanted := s.sampled(n, array && s.key != nil)
 		for c := range n {
+			if !wanted(c) {
+				for _, x := range matrices {
+					for r := c; r < len(x); r += n {
+						x[r] = math.NaN()
+					}
+				}
+				continue
+			}
 			zero[k].F[c] = 1
 			dy, err := linear.run(slices.Concat(saved, zero)...)
 			if err != nil {
@@ -406,25 +434,37 @@ func (s *programSolver) jet(w *programRows, t *transformed, inputs []*graph.Tens
 
 // taylor adds the coefficients along x + tv.
 func (s *programSolver) taylor(w *programRows, v studies.Direction, inputs []*graph.Tensor) error {
-	program := s.model.Program
 	order := s.model.Study.Program.Order
+	if s.key != nil {
+		inputs = slices.Concat(inputs, program.Factors(s.model.Program, s.program, *s.key))
+	}
 	curve := make([][]*graph.Tensor, len(inputs))
 	for i, x := range inputs {
 		curve[i] = []*graph.Tensor{x}
 	}
+	stretch := s.stretch()
 	for k, x := range s.tangents(v) {
+		for i := range x.F {
+			x.F[i] *= stretch
+		}
 		curve[s.wrt[k]] = append(curve[s.wrt[k]], x)
 	}
-	y, err := graph.Taylor(program, order, curve...)
+	y, err := graph.Taylor(s.program, order, curve...)
 	if err != nil {
 		return err
 	}
 	for o := range y {
+		power := 1.0
 		for k, c := range y[o] {
 			if c.DType == graph.Float0 {
 				continue
 			}
-			w.tensor(c, marks(program, o), s.outputName(o), "", results.Fields{
+			c = c.Clone() // which other outputs, or the inputs, may share
+			for i := range c.F {
+				c.F[i] /= power
+			}
+			power *= stretch
+			w.tensor(c, marks(s.model.Program, o), s.outputName(o), "", results.Fields{
 				{Column: "direction", Value: results.Text(v.Name)}, {Column: "order", Value: results.Int(k)}})
 		}
 	}
@@ -436,6 +476,8 @@ type programRows struct {
 	record         *results.Record
 	transformation string
 	rows           []results.Row
+	groups         []group
+	numbers        []float64 // of the groups
 }
 
 // row starts a row.
@@ -462,6 +504,12 @@ func (w *programRows) number(name string, x float64) {
 	w.finish(w.row(name), nil, "value", results.Float(x), "")
 }
 
+// rounded says that the next rows are those of floats.
+func (w *programRows) rounded(x []float64) {
+	w.groups = append(w.groups, group{len(w.rows), len(w.numbers), len(x), len(x) > maxSensitivities})
+	w.numbers = append(w.numbers, x...)
+}
+
 // tensor adds the entries of an output, or of the cotangent of an input; those of a large one are an array.
 func (w *programRows) tensor(x *graph.Tensor, declared, name, input string, more results.Fields) {
 	index := "index"
@@ -480,7 +528,9 @@ func (w *programRows) tensor(x *graph.Tensor, declared, name, input string, more
 		return
 	}
 	entries := x.F
-	if !x.DType.IsFloat() {
+	if x.DType.IsFloat() {
+		w.rounded(entries)
+	} else {
 		entries = make([]float64, len(x.I))
 		for i, v := range x.I {
 			entries[i] = float64(v)
@@ -499,6 +549,7 @@ func (w *programRows) tensor(x *graph.Tensor, declared, name, input string, more
 
 // matrix adds the derivative of an output by an input.
 func (w *programRows) matrix(x []float64, declared, name string, shape graph.Shape, input string, by graph.Shape) {
+	w.rounded(x)
 	if len(x) > maxSensitivities {
 		row := w.row(name)
 		row.Fields.Set("input", results.Text(input))

@@ -274,18 +274,8 @@ func recount(study *studies.Study, r *results.Record) *Outcome {
 	for _, row := range r.Rows(results.Implicit) {
 		out.count(study, row.Ending, row.Branch)
 	}
-	for _, row := range r.Rows(results.Chain) {
-		out.count(study, row.Ending, row.Branch)
-	}
-	for _, row := range r.Rows(results.Schedules) {
-		out.judgeSchedule(study, row)
-	}
-	for _, row := range r.Rows(results.Measurements) {
-		kind := row.Fields.Get("kind")
-		bad := row.Status != string(graph.OK) || row.Fields.Get("certificate") == results.Text(certificateViolated)
-		if kind == results.Text(measuredChoice) || kind == results.Text(measuredRun) && bad {
-			out.judgeSchedule(study, row)
-		}
+	if study.Kind == studies.Chain {
+		out.countChain(study, r)
 	}
 	if study.Kind == studies.Program {
 		out.countProgram(study, r.Rows(results.Program))

@@ -1,0 +1,262 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/lensir/lensir-study/results"
+)
+
+type lawRandom struct{ *rand.Rand }
+
+// lawCases is how many random chains and programs the law is held to.
+const lawCases = 200
+
+// ratios are estimates over errors that are not 0.
+type ratios []float64
+
+func (r *ratios) judge(t *testing.T, what string, estimate, err float64) {
+	t.Helper()
+	if !(err <= estimate) {
+		t.Errorf("%s: an error of %.3g, estimated as %.3g", what, err, estimate)
+	}
+	if err > 0 {
+		*r = append(*r, estimate/err)
+	}
+}
+
+func (r ratios) report(t *testing.T, what string) {
+	t.Helper()
+	slices.Sort(r)
+	at := func(q float64) float64 { return r[int(q*float64(len(r)-1))] }
+	t.Logf("%s: %d estimates over errors: least %.2g, 1%% %.2g, median %.2g, 99%% %.2g", what, len(r), r[0], at(0.01), at(0.5), at(0.99))
+	if median := at(0.5); !(median > 1 && median < 1e3) || at(0.99) > 1e6 {
+		t.Errorf("%s: estimates are %.3g times the errors in the median, %.3g of the highest", what, median, at(0.99))
+	}
+}
+
+func difference(x float64, y *big.Float) float64 {
+	d, _ := new(big.Float).Sub(exact(x), y).Float64()
+	return d
+}
+
+// The error of J and ∇J of random chains is below its estimate, where a digit is known at all; the references have 256 bits.
+func TestRoundingOfRandomChains(t *testing.T) {
+	var values, gradients ratios
+	unknown := 0
+	for seed := range uint64(lawCases) {
+		r := &lawRandom{rand.New(rand.NewPCG(seed, 1))}
+		states, params := []string{"x", "y"}[:1+r.IntN(2)], []string{"a", "b"}[:1+r.IntN(2)]
+		names := slices.Concat(states, params)
+		n := len(names)
+		env := map[string]dual{}
+		steps := 1 + r.IntN(60)
+		gain := 0.5 + 2*r.Float64()
+		gain = math.Round(gain*64) / 64
+		var b strings.Builder
+		b.WriteString("kind = \"chain\"\n[parameters]\n")
+		for k, p := range params {
+			v := 3*r.Float64() - 1.5
+			fmt.Fprintf(&b, "%s = %v\n", p, v)
+			env[p] = constantly(v, n, len(states)+k)
+		}
+		b.WriteString("[state]\n")
+		for k, x := range states {
+			v := 2*r.Float64() - 1
+			fmt.Fprintf(&b, "%s = { start = \"%v\" }\n", x, v)
+			env[x] = constantly(v, n, k)
+		}
+		var next []expression
+		fmt.Fprintf(&b, "[chain]\nsteps = %d\n[next]\n", steps)
+		for _, x := range states {
+			e := bound(gain, r.expression(3, names))
+			next = append(next, e)
+			fmt.Fprintf(&b, "%s = \"%s\"\n", x, e.text)
+		}
+		objective := r.expression(2, names)
+		fmt.Fprintf(&b, "[objective]\nJ = \"%s\"\n", objective.text)
+		for range steps {
+			var after []dual
+			for _, e := range next {
+				after = append(after, e.value(env))
+			}
+			for k, x := range states {
+				env[x] = after[k]
+			}
+		}
+		want := objective.value(env)
+
+		row := solveText(t, b.String(), 0).Record.Rows(results.Chain)[0]
+		what := fmt.Sprintf("case %d", seed)
+		switch {
+		case row.Status != "OK":
+			t.Errorf("%s: %+v\n%s", what, row, b.String())
+			continue
+		case row.Fields.Get("certificate") == results.Text(certificateUnknown):
+			unknown++
+			continue
+		}
+		err := 0.0
+		for k, name := range names {
+			err = math.Hypot(err, difference(number(t, row, "dJ_"+name), want.d[k]))
+		}
+		values.judge(t, what+": J", number(t, row, "value_error_estimate"), math.Abs(difference(number(t, row, "J"), want.v)))
+		gradients.judge(t, what+": dJ", number(t, row, "gradient_error_estimate"), err)
+	}
+	values.report(t, "values")
+	gradients.report(t, "gradients")
+	if t.Logf("%d of %d chains have no known digit", unknown, lawCases); unknown > lawCases/4 {
+		t.Errorf("%d chains are not judged", unknown)
+	}
+}
+
+// The error of every number of random programs is below its estimate.
+func TestRoundingOfRandomPrograms(t *testing.T) {
+	var all ratios
+	for seed := range uint64(lawCases) {
+		r := &lawRandom{rand.New(rand.NewPCG(seed, 2))}
+		names := []string{"a", "b", "c"}
+		env := map[string]dual{}
+		var b strings.Builder
+		b.WriteString("kind = \"program\"\n[parameters]\n")
+		for k, p := range names {
+			v := 3*r.Float64() - 1.5
+			fmt.Fprintf(&b, "%s = %v\n", p, v)
+			env[p] = constantly(v, len(names), k)
+		}
+		e := r.expression(5, names)
+		fmt.Fprintf(&b, "[program]\nresults = [\"value\", \"gradient\", \"jvp\", \"jacobian\", \"taylor\"]\norder = 1\n[program.outputs]\nf = \"%s\"\n[program.directions]\nv = { a = 1 }\n", e.text)
+		want := e.value(env)
+		_, out := programOf(t, b.String())
+		for _, row := range out.Record.Rows(results.Program) {
+			get := func(column string) string { return row.Fields.Get(column).String() }
+			if row.Status != "OK" {
+				t.Errorf("case %d: %+v\n%s", seed, row, b.String())
+				continue
+			}
+			truth := want.d[0] // of the direction
+			switch what, input := get("transformation"), get("input"); {
+			case what == "value" || what == "taylor" && get("order") == "0":
+				truth = want.v
+			case what == "gradient" || what == "jacobian":
+				truth = want.d[slices.Index(names, input)]
+			}
+			all.judge(t, fmt.Sprintf("case %d: %+v", seed, row.Fields), number(t, row, "error_estimate"), math.Abs(difference(number(t, row, "value"), truth)))
+		}
+	}
+	all.report(t, "programs")
+}
+
+// dual is a number with its derivatives, in 256 bits.
+type dual struct {
+	v *big.Float
+	d []*big.Float
+}
+
+func exact(x float64) *big.Float { return new(big.Float).SetPrec(256).SetFloat64(x) }
+
+func constantly(x float64, n, k int) dual {
+	y := dual{exact(x), make([]*big.Float, n)}
+	for i := range y.d {
+		y.d[i] = exact(0)
+		if i == k {
+			y.d[i] = exact(1)
+		}
+	}
+	return y
+}
+
+// least is an exponent below that of any float64: a sum with less would take as many digits as lie between.
+const least = -1500
+
+// with returns v and Σ s·x.d over pairs of factors and duals.
+func with(v *big.Float, pairs ...any) dual {
+	if v.MantExp(nil) <= least {
+		v = exact(0)
+	}
+	y := dual{v, make([]*big.Float, len(pairs[1].(dual).d))}
+	for i := range y.d {
+		y.d[i] = exact(0)
+		for k := 0; k < len(pairs); k += 2 {
+			if term := new(big.Float).Mul(pairs[k].(*big.Float), pairs[k+1].(dual).d[i]); term.MantExp(nil) > least {
+				y.d[i].Add(y.d[i], term)
+			}
+		}
+	}
+	return y
+}
+
+func op2(op byte, x, y dual) dual {
+	f := func() *big.Float { return new(big.Float).SetPrec(256) }
+	one := exact(1)
+	switch op {
+	case '+':
+		return with(f().Add(x.v, y.v), one, x, one, y)
+	case '-':
+		return with(f().Sub(x.v, y.v), one, x, exact(-1), y)
+	case '*':
+		return with(f().Mul(x.v, y.v), y.v, x, x.v, y)
+	case '/':
+		q := f().Quo(x.v, y.v)
+		inverse := f().Quo(one, y.v)
+		return with(q, inverse, x, f().Neg(f().Mul(q, inverse)), y)
+	}
+	r := f().Sqrt(x.v) // 's'
+	return with(r, f().Quo(exact(0.5), r), x)
+}
+
+// expression is a random formula, as text and exactly.
+type expression struct {
+	text  string
+	value func(env map[string]dual) dual
+}
+
+// expression draws a formula of sums, differences, products and quotients of bounded parts.
+func (r *lawRandom) expression(depth int, names []string) expression {
+	if depth == 0 || r.IntN(6) == 0 {
+		name := names[r.IntN(len(names))]
+		if r.IntN(4) > 0 {
+			return expression{name, func(env map[string]dual) dual { return env[name] }}
+		}
+		c := math.Round(1000*(4*r.Float64()-2)) / 512 // never alone: what formulas make of numbers alone is a number of the study
+		return expression{fmt.Sprintf("(%v * %s)", c, name), func(env map[string]dual) dual {
+			return op2('*', constantly(c, len(env[name].d), -1), env[name])
+		}}
+	}
+	a, b := r.expression(depth-1, names), r.expression(depth-1, names)
+	binary := func(op byte) expression {
+		return expression{fmt.Sprintf("(%s %c %s)", a.text, op, b.text), func(env map[string]dual) dual { return op2(op, a.value(env), b.value(env)) }}
+	}
+	switch k := r.IntN(6); k {
+	case 0, 1, 2:
+		return binary("+-*"[k])
+	case 3:
+		return binary('*')
+	case 4: // a / (1 + b²)
+		b = positive(b)
+		return binary('/')
+	}
+	p := positive(a)
+	return expression{"sqrt(" + p.text + ")", func(env map[string]dual) dual { x := p.value(env); return op2('s', x, x) }}
+}
+
+func positive(e expression) expression {
+	return expression{fmt.Sprintf("(1 + %s * %s)", e.text, e.text), func(env map[string]dual) dual {
+		x := e.value(env)
+		return op2('+', constantly(1, len(x.d), -1), op2('*', x, x))
+	}}
+}
+
+// bound is c·e/√(1 + e²).
+func bound(c float64, e expression) expression {
+	p := positive(e)
+	return expression{fmt.Sprintf("%v * %s / sqrt(%s)", c, e.text, p.text), func(env map[string]dual) dual {
+		x, s := e.value(env), p.value(env)
+		return op2('/', op2('*', constantly(c, len(x.d), -1), x), op2('s', s, s))
+	}}
+}
