@@ -145,7 +145,7 @@ const explained = 8
 // entries have one unit. An unknown that vanishes has no size to compare with, and is accepted where its error is rounding alone, in equations
 // that do not magnify rounding by themselves: by a condition, after scaling, within the tolerance.
 func (root *Root) accurate(r *Map, tolerance float64) error {
-	rounding := explained*linsolve.Epsilon*root.ConditionScaled <= tolerance
+	rounding := linsolve.Epsilon*root.ConditionScaled <= tolerance
 	at := 0
 	for _, input := range r.state {
 		block := root.Z[at : at+r.p.Inputs[input].Type.Len()]
@@ -156,8 +156,8 @@ func (root *Root) accurate(r *Map, tolerance float64) error {
 				continue
 			}
 			return &graph.Failure{Status: graph.NotConverged, Reason: fmt.Sprintf(
-				"%s = %.6g is known only to %.3g, not to the tolerance %.3g (σ_min = %.3g): rescale the equations, or raise the tolerance if that is enough",
-				r.unknown(at+i), block[i], e, limit, root.SigmaMin)}
+				"%s = %.6g is known only to %.3g, and the tolerance is %.3g (σ_min = %.3g, condition after scaling %.2g): rescale the equations, or raise the tolerance if that is enough",
+				r.unknown(at+i), block[i], e, limit, root.SigmaMin, root.ConditionScaled)}
 		}
 		at += len(block)
 	}
