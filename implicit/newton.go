@@ -14,7 +14,8 @@ import (
 // Settings of a solve. The zero value means the defaults.
 type Settings struct {
 	// Tolerance is the error estimate of a root that is accepted, block of the state by block, relative to the
-	// largest entry of the block. Below it, an unknown is accepted that rounding alone leaves unknown. Default 1e-10.
+	// largest entry of the block. An unknown that vanishes is held to max(1, ‖z‖) instead, where its error is rounding
+	// alone. Default 1e-10.
 	Tolerance float64
 	// MaxIterations bounds the Newton steps. Default 100.
 	MaxIterations int
