@@ -123,11 +123,14 @@ func (it *newton) sizeInUnits() float64 {
 // nearby reports whether the step is small beside z, or beside 1: a necessary sign only, since units differ.
 func (it *newton) nearby() bool { return norm2(it.step) <= polishing*max(1, norm2(it.z)) }
 
+// leastNormal is the smallest number with all its digits: what is below counts as 0.
+const leastNormal = 0x1p-1022
+
 // relative is the largest |xᵢ|/|scaleᵢ|, with 0/0 = 0.
 func relative(x, scale []float64) float64 {
 	size := 0.0
 	for i, v := range x {
-		if v != 0 {
+		if !(math.Abs(v) < leastNormal) {
 			size = max(size, math.Abs(v/scale[i]))
 		}
 	}

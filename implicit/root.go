@@ -153,7 +153,7 @@ func (root *Root) accurate(r *Map, tolerance float64) error {
 	at := 0
 	for _, input := range r.state {
 		block := root.Z[at : at+r.p.Inputs[input].Type.Len()]
-		limit := tolerance * largest(block)
+		limit := max(leastNormal, tolerance*largest(block))
 		for i := range block {
 			e := root.Errors[at+i]
 			if e <= limit || e <= min(vanishing, explained*root.noise[at+i]) {
