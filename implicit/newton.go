@@ -14,7 +14,8 @@ import (
 // Settings of a solve. The zero value means the defaults.
 type Settings struct {
 	// Tolerance is the error estimate of a root that is accepted, block of the state by block, relative to the
-	// largest entry of the block. Below it, an unknown is accepted that rounding alone leaves unknown. Default 1e-10.
+	// largest entry of the block. An unknown that vanishes is held to max(1, ‖z‖) instead, where its error is rounding
+	// alone. Default 1e-10.
 	Tolerance float64
 	// MaxIterations bounds the Newton steps. Default 100.
 	MaxIterations int
@@ -85,7 +86,7 @@ func (it *newton) run(s Settings) error {
 		}
 		next, ok := it.search()
 		switch {
-		case !ok && it.small: // beside the end of a domain
+		case !ok && (it.small || it.sizeInUnits() <= polishing): // the residual is rounding, or the end of a domain is near
 			return nil
 		case !ok:
 			return it.stalled()
@@ -96,31 +97,40 @@ func (it *newton) run(s Settings) error {
 		"Newton's iteration used %d steps and ‖R‖ is still %.3g with a step of %.3g: start nearer to the root, or raise max_iterations", s.MaxIterations, norm2(it.r), norm2(it.step))}
 }
 
-// size is that of the step: of its entries relative to those of z, the largest. Where an entry of z is about 0, so that nothing
-// is small beside it, its unit is what rounding moves it by, over ε; that is measured only where it matters.
+// size is that of the step: of its entries relative to those of z, the largest. Where an entry of z may be about 0, so that
+// nothing is small beside it, it is measured in units.
 func (it *newton) size() float64 {
 	size := relative(it.step, it.z)
-	if !(size > polishing) || !it.nearby() {
-		return size
+	if size > polishing && it.nearby() {
+		return it.sizeInUnits()
 	}
-	noise, err := it.noise()
+	return size
+}
+
+// sizeInUnits is the size of the step where an entry of z counts for no less than what rounding moves it by, over ε: its
+// unit in the equations.
+func (it *newton) sizeInUnits() float64 {
+	units, err := it.noise()
 	if err != nil {
-		return size // the certificate meets the error again
+		return math.Inf(1) // the certificate meets the error again
 	}
 	for i, z := range it.z {
-		noise[i] = max(math.Abs(z), noise[i]/linsolve.Epsilon)
+		units[i] = max(math.Abs(z), units[i]/linsolve.Epsilon)
 	}
-	return relative(it.step, noise)
+	return relative(it.step, units)
 }
 
 // nearby reports whether the step is small beside z, or beside 1: a necessary sign only, since units differ.
 func (it *newton) nearby() bool { return norm2(it.step) <= polishing*max(1, norm2(it.z)) }
 
+// leastNormal is the smallest number with all its digits: what is below counts as 0.
+const leastNormal = 0x1p-1022
+
 // relative is the largest |xᵢ|/|scaleᵢ|, with 0/0 = 0.
 func relative(x, scale []float64) float64 {
 	size := 0.0
 	for i, v := range x {
-		if v != 0 {
+		if !(math.Abs(v) < leastNormal) {
 			size = max(size, math.Abs(v/scale[i]))
 		}
 	}

@@ -138,26 +138,30 @@ func (root *Root) certify(r *Map, s Settings) error {
 	return root.accurate(r, s.Tolerance)
 }
 
-// explained is how many times what rounding moves an unknown by its error may be, of an unknown that is accepted beyond the tolerance.
+// explained is how many times what rounding moves an unknown by its error may be, where rounding explains it.
 const explained = 8
 
 // accurate holds the error estimates of the entries to the tolerance. That is relative to the largest entry of a block, whose
-// entries have one unit. An unknown that vanishes has no size to compare with, and is accepted where its error is rounding alone, in equations
-// that do not magnify rounding by themselves: by a condition, after scaling, within the tolerance.
+// entries have one unit. An unknown that vanishes has no size to compare with: it is accepted where its error is within the tolerance of
+// max(1, ‖z‖), and rounding alone, in equations that do not magnify rounding by themselves: by a condition, after scaling,
+// within the tolerance.
 func (root *Root) accurate(r *Map, tolerance float64) error {
-	rounding := explained*linsolve.Epsilon*root.ConditionScaled <= tolerance
+	vanishing := 0.0
+	if linsolve.Epsilon*root.ConditionScaled <= tolerance {
+		vanishing = tolerance * max(1, norm2(root.Z))
+	}
 	at := 0
 	for _, input := range r.state {
 		block := root.Z[at : at+r.p.Inputs[input].Type.Len()]
-		limit := tolerance * largest(block)
+		limit := max(leastNormal, tolerance*largest(block))
 		for i := range block {
 			e := root.Errors[at+i]
-			if e <= limit || rounding && e <= explained*root.noise[at+i] {
+			if e <= limit || e <= min(vanishing, explained*root.noise[at+i]) {
 				continue
 			}
 			return &graph.Failure{Status: graph.NotConverged, Reason: fmt.Sprintf(
-				"%s = %.6g is known only to %.3g, not to the tolerance %.3g (σ_min = %.3g): rescale the equations, or raise the tolerance if that is enough",
-				r.unknown(at+i), block[i], e, limit, root.SigmaMin)}
+				"%s = %.6g is known only to %.3g, and the tolerance is %.3g (σ_min = %.3g, condition after scaling %.2g): rescale the equations, or raise the tolerance if that is enough",
+				r.unknown(at+i), block[i], e, limit, root.SigmaMin, root.ConditionScaled)}
 		}
 		at += len(block)
 	}

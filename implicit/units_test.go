@@ -3,8 +3,10 @@ package implicit
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -130,7 +132,24 @@ func TestFamiliesInAllUnits(t *testing.T) {
 	}
 }
 
-// An unknown that vanishes is known as well as rounding lets it be, and not refused for that; nor is one that
+// An unknown that vanishes is known, in units up to 1 and from any start.
+func TestOneUnknownThatVanishes(t *testing.T) {
+	for _, unit := range []float64{1e-200, 1e-12, 1e-6, 1, 1e3} {
+		for _, f := range []string{"exp(x / %[1]g) - 1 - p", "sin(x / %[1]g) + x / %[1]g - p", "(x / %[1]g + 1)^3 - 1 - p", "x / %[1]g + 0.3 - 0.3 - p", "cos(x / %[1]g + 1) - cos(1) + p"} {
+			for _, p := range []float64{0, 1e-17, 1e-15, -1e-12} {
+				for _, start := range []float64{0, 0.3, -0.1} {
+					text := fmt.Sprintf(f, unit)
+					root, err := FindRoot(scalars(t, "x", "p", text), []float64{start * unit}, []float64{p}, Settings{})
+					if err != nil || math.Abs(root.Z[0]/unit) > 2e-12 {
+						t.Errorf("%s at p = %g from %g: %v, %v", text, p, start, root.Z, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// An unknown that vanishes beside others is known as well as rounding lets it be, and not refused for that; nor is one that
 // depends on it.
 func TestUnknownsThatVanish(t *testing.T) {
 	for _, p := range []float64{0, 1e-18, 5.5e-17, 3e-16, 1e-14, 1e-11, 1e-9, 1e-6, 1e-3} {
@@ -145,5 +164,103 @@ func TestUnknownsThatVanish(t *testing.T) {
 				t.Errorf("p = %g in units of %g: %v", p, unit, root.Z)
 			}
 		}
+	}
+}
+
+// solveExact solves A x = b in rational arithmetic.
+func solveExact(a [][]float64, b []float64) []float64 {
+	n := len(b)
+	m := make([][]*big.Rat, n)
+	for i := range m {
+		for j := range n {
+			m[i] = append(m[i], new(big.Rat).SetFloat64(a[i][j]))
+		}
+		m[i] = append(m[i], new(big.Rat).SetFloat64(b[i]))
+	}
+	for k := range n {
+		p := k
+		for p < n && m[p][k].Sign() == 0 {
+			p++
+		}
+		if p == n {
+			return nil
+		}
+		m[p], m[k] = m[k], m[p]
+		for i := range n {
+			if i != k {
+				f := new(big.Rat).Quo(m[i][k], m[k][k])
+				for j := k; j <= n; j++ {
+					m[i][j].Sub(m[i][j], new(big.Rat).Mul(f, m[k][j]))
+				}
+			}
+		}
+	}
+	x := make([]float64, n)
+	for i := range x {
+		x[i], _ = new(big.Rat).Quo(m[i][n], m[i][i]).Float64()
+	}
+	return x
+}
+
+// The error estimate of every unknown covers its error, in systems of any condition and of any units, with unknowns that are small
+// or vanish; where nothing is near singular, and no unit is above 1, none is refused.
+func TestErrorsOfEveryEntry(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	m := scalars(t, "x y z", "a b c d e f g h i p q r", "a*x + b*y + c*z - p", "d*x + e*y + f*z - q", "g*x + h*y + i*z - r")
+	power := func() float64 { return math.Pow(10, math.Round(24*rng.Float64()-12)) }
+	refused := 0
+	for range rounds(300) {
+		a, b := vectors(3, 3), make([]float64, 3)
+		for i := range 9 {
+			a[i/3][i%3] = rng.NormFloat64()
+		}
+		singular := math.Pow(10, -10*rng.Float64())
+		for j := range 3 {
+			a[2][j] = a[0][j] + a[1][j] + singular*a[2][j]
+		}
+		rows := []float64{power(), power(), power()}
+		small := rng.IntN(2) == 0
+		for j := range 3 {
+			unit := power()
+			if small {
+				unit = min(unit, 1/unit)
+			}
+			z := []float64{0, 1, 1e-4, 1e-9, 1e-15}[rng.IntN(5)] * rng.NormFloat64() * unit
+			for i := range 3 {
+				a[i][j] *= rows[i] / unit
+				b[i] += a[i][j] * z
+			}
+		}
+		want := solveExact(a, b)
+		root, err := FindRoot(m, []float64{1, 1, 1}, slices.Concat(a[0], a[1], a[2], b), Settings{})
+		if err != nil {
+			if root.ConditionScaled < 1e4 && small {
+				refused++
+				t.Logf("condition %.2g: %v", root.ConditionScaled, err)
+			}
+			continue
+		}
+		for i, w := range want {
+			if e := math.Abs(root.Z[i] - w); e > 2*root.Errors[i]+1e-300 {
+				t.Errorf("%v is off by %g, the estimate is %g (condition %.2g)", root.Z[i], e, root.Errors[i], root.ConditionScaled)
+			}
+		}
+	}
+	if refused > rounds(300)/50 {
+		t.Errorf("%d well-conditioned systems are refused", refused)
+	}
+}
+
+// An unknown that drowns in its equation is refused; and so is a small one, where it is more than rounding that leaves it unknown.
+func TestUnknownsThatDrown(t *testing.T) {
+	for _, f := range []string{"(1e8 + x) - 1e8 - p", "(1e15 + x) - 1e15 - p", "(1e16 + x) - 1e16 - p"} {
+		if root, err := FindRoot(scalars(t, "x", "p", f), []float64{0}, []float64{1}, Settings{}); statusOf(err) != graph.NotConverged {
+			t.Errorf("%s: %v, %v", f, root.Z, err)
+		}
+	}
+	// The condition is 1e9, and the unknowns, of 1e-6, are known to a tenth of that and less.
+	r := scalars(t, "x y", "p q", "exp(x + y) - p", "exp(x + (1 + 1e-9) * y) - q")
+	if root, err := FindRoot(r, []float64{0, 0}, []float64{math.Exp(2e-6), math.Exp(2e-6 + 1e-15)}, Settings{}); err == nil {
+		t.Errorf("%v is known to %v", root.Z, root.Errors)
 	}
 }

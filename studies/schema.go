@@ -262,7 +262,7 @@ var schema = []row{
 	{path: "implicit", want: wantTable, kinds: equations,
 		meaning: "Settings of the solve for the exact branch."},
 	{path: "implicit.tolerance", want: wantPositive, kinds: equations, byDefault: "1e-10",
-		meaning: "The root is accepted when the estimated error of every entry is at most this times the largest entry of its block. An unknown that vanishes is accepted where its error is rounding alone."},
+		meaning: "The root is accepted when the estimated error of every entry is at most this times the largest entry of its block. An unknown that vanishes is held to max(1, ‖z‖) instead, where its error is rounding alone."},
 	{path: "implicit.max_iterations", want: wantCount, least: 1, kinds: equations, byDefault: "100",
 		meaning: "The most Newton iterations."},
 	{path: "implicit.solver", want: wantChoice, kinds: equations, choices: []string{"dense"}, byDefault: `"dense"`,
