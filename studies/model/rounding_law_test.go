@@ -171,19 +171,19 @@ func constantly(x float64, n, k int) dual {
 	return y
 }
 
-// least is an exponent below that of any float64: a sum with less would take as many digits as lie between.
-const least = -1500
+// lowest is an exponent below that of any float64: a sum with less would take as many digits as lie between.
+const lowest = -1500
 
 // with returns v and Σ s·x.d over pairs of factors and duals.
 func with(v *big.Float, pairs ...any) dual {
-	if v.MantExp(nil) <= least {
+	if v.MantExp(nil) <= lowest {
 		v = exact(0)
 	}
 	y := dual{v, make([]*big.Float, len(pairs[1].(dual).d))}
 	for i := range y.d {
 		y.d[i] = exact(0)
 		for k := 0; k < len(pairs); k += 2 {
-			if term := new(big.Float).Mul(pairs[k].(*big.Float), pairs[k+1].(dual).d[i]); term.MantExp(nil) > least {
+			if term := new(big.Float).Mul(pairs[k].(*big.Float), pairs[k+1].(dual).d[i]); term.MantExp(nil) > lowest {
 				y.d[i].Add(y.d[i], term)
 			}
 		}
