@@ -21,5 +21,10 @@
 //
 // If T is known and positive, the last transition is J∘F_T: its output is one number, its cotangent 1. A running term
 // Σ L(x_j, θ, u[j], j), j = 0, …, T−1, is one more scalar of the state. If T is 0, or is the first j at which a
-// condition on x_j holds, the terminal cotangent is ∇J(x_T).
+// condition on x_j holds, the terminal cotangent is ∇J(x_T). A condition that compares equals is refused: T jumps there.
+//
+// # Rounding
+//
+// [NewPerturbed] makes the same chain with every rounded operation moved at random by a unit of its last place, along the trajectory and in its
+// reverse. The spread of its values and gradients over some keys is what rounding does to those of the chain, in chaos too.
 package program

@@ -85,9 +85,13 @@ func checkLorenz63(t *testing.T, r ran) {
 		record := r.point(t, at{"T": c.steps})
 		row := chainRow(t, record)
 		digits(t, "J", c.digits, number(t, row, "J"), c.value)
+		var errors []float64
 		for i, name := range []string{"x", "y", "z", "sigma", "rho", "beta"} {
 			digits(t, "dJ_"+name, c.digits, number(t, row, "dJ_"+name), c.want[i])
+			errors = append(errors, number(t, row, "dJ_"+name)-c.want[i])
 		}
+		bounded(t, row, "value_error_estimate", number(t, row, "J")-c.value)
+		bounded(t, row, "gradient_error_estimate", errors...)
 	}
 }
 

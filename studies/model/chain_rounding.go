@@ -13,7 +13,7 @@ import (
 const (
 	// roundingFactor is for chance: an estimate is so many times the largest deviation of a few perturbed runs.
 	roundingFactor = 10
-	leastRuns      = 2
+	leastRuns      = 3
 	mostRuns       = 8
 	// fullEffort is the entries of states and tapes of a sweep up to which there are the most runs.
 	fullEffort = 1 << 17
@@ -46,15 +46,18 @@ func (c *chainPoint) rounding(ctx context.Context, value float64, g, second *swe
 	if err != nil || unknown != "" {
 		return &rounding{math.NaN(), math.NaN(), unknown}, err
 	}
-	r := &rounding{max(roundingFactor*moved, unit*math.Abs(value)), of.estimate(), of.lost(c.steps)}
+	r := &rounding{max(roundingFactor*moved, least*math.Abs(value)), of.estimate(), of.lost(c.steps)}
 	if relative := over(r.value, math.Abs(value)); r.unknown == "" && relative > 0.5 {
 		r.unknown = lost(c.Study.Objective[0].Name, r.value, relative, c.steps)
 	}
 	return r, nil
 }
 
-// unit is half a unit of the last place of 1: a result is rounded itself.
-const unit = 0x1p-53
+const (
+	unit = 0x1p-53 // half a unit of the last place of 1
+	// least of an error is a few units: a step that contracts has forgotten all roundings but the last few, which may cancel in a run.
+	least = 8 * unit
+)
 
 // spread is how far perturbed runs move a vector, in the 2-norm, and in the units of its entries.
 type spread struct {
@@ -81,7 +84,7 @@ func (s *spread) add(x []float64) {
 }
 
 // estimate is that of the 2-norm of the error.
-func (s *spread) estimate() float64 { return max(roundingFactor*s.distance, unit*s.norm) }
+func (s *spread) estimate() float64 { return max(roundingFactor*s.distance, least*s.norm) }
 
 // lost says that rounding may be more than half of the vector, or nothing.
 func (s *spread) lost(steps int) string {

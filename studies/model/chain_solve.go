@@ -218,7 +218,9 @@ func stepError(err error) error {
 	where := fmt.Sprintf("step j = %d", step.Step-1)
 	switch step.Call {
 	case "until":
-		where = fmt.Sprintf("the condition at j = %d", step.Step)
+		if where = fmt.Sprintf("the condition at j = %d", step.Step); statusOf(step.Err) == graph.Nondifferentiable {
+			where += ", where T jumps"
+		}
 	case "seed":
 		where = "the objective"
 	case "record", "reverse": // the steps themselves ran before

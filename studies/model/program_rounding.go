@@ -58,15 +58,17 @@ func (s *programSolver) estimate(w *programRows, k int, inputs []*graph.Tensor) 
 			return err
 		}
 	}
-	work := len(w.numbers)
-	for _, t := range s.model.Program.Nodes {
-		work += t.Type.Len()
+	work := 0
+	for _, g := range w.groups {
+		work += len(g.x)
+	}
+	for i := range s.model.Program.Nodes {
+		work += s.model.Program.Nodes[i].Type.Len()
 	}
 	runs := mostRuns
 	if work > manyEntries {
 		runs = fewRuns
 	}
-	moved := make([]float64, len(w.numbers))
 	for key := range runs {
 		*s.twin.key = s.seed + uint64(key)
 		again := &programRows{record: new(results.Record), transformation: w.transformation}
@@ -79,59 +81,77 @@ func (s *programSolver) estimate(w *programRows, k int, inputs []*graph.Tensor) 
 			w.doubt(fmt.Sprintf("within rounding there is no such number: %s: %s", ending.Status, ending.Reason))
 			return nil
 		}
-		for i, x := range again.numbers {
-			if d := math.Abs(x - w.numbers[i]); d > moved[i] { // NaN: not computed again
-				moved[i] = d
-			}
+		for i := range w.groups {
+			w.groups[i].compare(again.groups[i].x)
 		}
 	}
-	for _, g := range w.groups {
-		g.put(w, moved)
+	for i := range w.groups {
+		w.groups[i].put(w)
 	}
 	return nil
 }
 
 // group is the rows of one tensor, or the one row of an array.
 type group struct {
-	row, number, n int // the first row, the first of its numbers, and how many there are
-	array          bool
+	row   int // the first
+	array bool
+	x     []float64
+	moved []float64 // how far runs move each entry, of an array none
+	most  float64   // and the largest of these
 }
 
-// put adds the estimates of a group. No digit of a number is known where rounding moves it by more than half, unless that is little beside
-// another number of the tensor: near 0 a relative error says nothing.
-func (g group) put(w *programRows, moved []float64) {
-	largest, most := 0.0, 0.0
-	for i := range g.n {
-		largest, most = max(largest, math.Abs(w.numbers[g.number+i])), max(most, programFactor*moved[g.number+i])
+// rounded says that the next rows are those of floats, which stay as they are.
+func (w *programRows) rounded(x []float64) {
+	g := group{row: len(w.rows), array: len(x) > maxSensitivities, x: x}
+	if !g.array {
+		g.moved = make([]float64, len(x))
 	}
-	lost := most > largest/2
+	w.groups = append(w.groups, g)
+}
+
+// rows is the number of rows of a group.
+func (g *group) rows() int {
 	if g.array {
-		w.putEstimate(g.row, most, lost)
-		return
+		return 1
 	}
-	for i := range g.n {
-		e := programFactor * moved[g.number+i]
-		w.putEstimate(g.row+i, e, lost && e > math.Abs(w.numbers[g.number+i])/2)
+	return len(g.x)
+}
+
+// compare takes in the numbers of a perturbed run; NaN is one that was not computed again.
+func (g *group) compare(again []float64) {
+	for i, x := range g.x {
+		d := math.Abs(again[i] - x)
+		if d > g.most {
+			g.most = d
+		}
+		if !g.array && d > g.moved[i] {
+			g.moved[i] = d
+		}
 	}
 }
 
-func (w *programRows) putEstimate(row int, e float64, lost bool) {
-	r := &w.rows[row]
-	at := slices.IndexFunc(r.Fields, func(f results.Field) bool { return f.Column == "value" || f.Column == "array" })
-	r.Fields = slices.Insert(r.Fields, at+1, results.Field{Column: "error_estimate", Value: results.Float(e)})
-	if lost {
-		r.Reason = fmt.Sprintf("no digit is known: rounding moves it by up to %.2g; another form of the formula keeps digits", e)
+// put adds the estimates. No digit of a number is known where rounding moves it by more than half, unless that is little beside
+// another number of the tensor: near 0 a relative error says nothing.
+func (g *group) put(w *programRows) {
+	lost := programFactor*g.most > largest(g.x)/2
+	for i := range g.rows() {
+		e := programFactor * g.most
+		if !g.array {
+			e = programFactor * g.moved[i]
+		}
+		r := &w.rows[g.row+i]
+		at := slices.IndexFunc(r.Fields, func(f results.Field) bool { return f.Column == "value" || f.Column == "array" })
+		r.Fields = slices.Insert(r.Fields, at+1, results.Field{Column: "error_estimate", Value: results.Float(e)})
+		if lost && (g.array || e > math.Abs(g.x[i])/2) {
+			r.Reason = fmt.Sprintf("no digit is known: rounding moves it by up to %.2g; another form of the formula keeps digits", e)
+		}
 	}
 }
 
 // doubt gives every rounded number a reason not to be trusted.
 func (w *programRows) doubt(reason string) {
 	for _, g := range w.groups {
-		n := g.n
-		if g.array {
-			n = 1
-		}
-		for i := range n {
+		for i := range g.rows() {
 			w.rows[g.row+i].Reason = reason
 		}
 	}

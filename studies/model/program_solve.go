@@ -477,7 +477,6 @@ type programRows struct {
 	transformation string
 	rows           []results.Row
 	groups         []group
-	numbers        []float64 // of the groups
 }
 
 // row starts a row.
@@ -502,12 +501,6 @@ func (w *programRows) finish(row results.Row, more results.Fields, column string
 
 func (w *programRows) number(name string, x float64) {
 	w.finish(w.row(name), nil, "value", results.Float(x), "")
-}
-
-// rounded says that the next rows are those of floats.
-func (w *programRows) rounded(x []float64) {
-	w.groups = append(w.groups, group{len(w.rows), len(w.numbers), len(x), len(x) > maxSensitivities})
-	w.numbers = append(w.numbers, x...)
 }
 
 // tensor adds the entries of an output, or of the cotangent of an input; those of a large one are an array.
