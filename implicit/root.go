@@ -29,8 +29,8 @@ type Root struct {
 	// less than what rounding z itself does, u‖z‖. Errors is the same of each entry.
 	ErrorEstimate float64
 	Errors        []float64
-	// LipschitzA and LipschitzB estimate the local Lipschitz constants of R_z and R_θ in z.
-	LipschitzA, LipschitzB float64
+	// LipschitzA estimates the local Lipschitz constant of R_z in z.
+	LipschitzA float64
 	// Evidence is that of the state Jacobian R_z at z.
 	linsolve.Evidence
 
@@ -83,7 +83,7 @@ func statusIs(err error, status graph.Status) bool {
 // unknown marks the evidence that a refused solve does not have.
 func (root *Root) unknown() {
 	nan := math.NaN()
-	root.Rounding, root.Uncertainty, root.ErrorEstimate, root.LipschitzA, root.LipschitzB = nan, nan, nan, nan, nan
+	root.Rounding, root.Uncertainty, root.ErrorEstimate, root.LipschitzA = nan, nan, nan, nan
 	root.Errors = nil
 	root.Evidence = linsolve.Evidence{ConditionOne: nan, ConditionTwo: nan, ConditionScaled: nan, SigmaMin: nan, SigmaMax: nan}
 }
@@ -105,7 +105,7 @@ func (root *Root) certify(r *Map, s Settings) error {
 	root.unknown()
 	if r.m == 0 {
 		root.Evidence = root.lu.Evidence()
-		root.Rounding, root.Uncertainty, root.ErrorEstimate, root.LipschitzA, root.LipschitzB = 0, 0, 0, 0, 0
+		root.Rounding, root.Uncertainty, root.ErrorEstimate, root.LipschitzA = 0, 0, 0, 0
 		return nil
 	}
 	root.Evidence = root.lu.Evidence()
@@ -117,7 +117,7 @@ func (root *Root) certify(r *Map, s Settings) error {
 		return err
 	}
 	var err error
-	if root.LipschitzA, root.LipschitzB, err = root.localLipschitz(r, rng); err != nil {
+	if root.LipschitzA, err = root.localLipschitz(r, rng); err != nil {
 		return graph.Within("near the root", err)
 	}
 	fold := sampled * root.LipschitzA * root.Uncertainty / root.SigmaMin

@@ -13,8 +13,7 @@ import (
 type Sensitivity struct {
 	// S = −R_z⁻¹ R_θ, row-major, m×p.
 	S []float64
-	// ErrorEstimate estimates ‖S − S*‖₂: the error of the solve, and M(L_A‖S‖ + L_B)δ with
-	// M = 1/σ_min for the error δ of the root.
+	// ErrorEstimate estimates ‖S − S*‖₂: the error of the solve, and the change of S at points that may be the root too.
 	ErrorEstimate float64
 	// Solution is the evidence of the solve.
 	linsolve.Solution
@@ -33,10 +32,13 @@ func Differentiate(r *Map, root *Root) (*Sensitivity, error) {
 	if d.Solution, err = root.lu.Solve(d.S, d.S, r.n, linsolve.Plain); err != nil {
 		return nil, r.refusal(err, "R_z in R_z S = −R_θ", graph.NotConverged)
 	}
-	size := norm2(d.S)
+	spread := 0.0
 	if r.m > 0 {
-		d.ErrorEstimate = (d.Solution.ErrorEstimate+linsolve.Epsilon)*size + (root.LipschitzA*size+root.LipschitzB)*root.ErrorEstimate/root.SigmaMin
+		if spread, err = root.spread(r, d.S); err != nil {
+			return nil, graph.Within("near the root", err)
+		}
 	}
+	d.ErrorEstimate = (d.Solution.ErrorEstimate+linsolve.Epsilon)*norm2(d.S) + spread
 	return d, nil
 }
 

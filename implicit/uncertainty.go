@@ -125,46 +125,79 @@ func (root *Root) scaledFold(r *Map, rng *rand.Rand) (float64, error) {
 	return sampled * scaled.InverseNorm * lipschitz * delta, nil
 }
 
-// probes is how many random combinations of the parameters stand for all of R_θ in an estimate.
-const probes = 4
-
-// localLipschitz estimates how fast R_z and R_θ change near the root, in the Frobenius norm, which
-// is not below the 2-norm: along the direction in which R_z is weakest and two random ones. Of more
-// than four parameters, R_θ is probed by random combinations V with E‖MV‖² = ‖M‖².
-func (root *Root) localLipschitz(r *Map, rng *rand.Rand) (la, lb float64, err error) {
+// localLipschitz estimates how fast R_z changes near the root, in the Frobenius norm, which is not below the 2-norm: along the
+// direction in which R_z is weakest and two random ones.
+func (root *Root) localLipschitz(r *Map, rng *rand.Rand) (la float64, err error) {
 	directions := [][]float64{root.Right, randomUnit(rng, r.m), randomUnit(rng, r.m)}
 	h := 4 * root.Uncertainty
-	if h == 0 { // R is exact at the root, and nothing is multiplied by the estimates but 0
+	if h == 0 { // R is exact at the root, and nothing is multiplied by the estimate but 0
 		h = 1e-8
 	}
+	a := make([]float64, len(root.jacobian))
+	for _, d := range directions {
+		z, err := root.nearby(d, h, func(z []float64) error { return r.StateJacobian(a, nil, z, root.theta) })
+		if err != nil {
+			return 0, err
+		}
+		la = max(la, distance(a, root.jacobian)/distance(z, root.Z))
+	}
+	return la, nil
+}
+
+// probes is how many random combinations of the parameters stand for all columns of S in an estimate.
+const probes = 4
+
+// spread estimates by how much S changes, in the Frobenius norm, where the root may lie: half the largest
+//
+//	‖R_z⁻¹ (δR_z S + δR_θ)‖
+//
+// over the displacements of root.blur, which are twice what they stand for. Of more than four parameters, the columns are probed by
+// random combinations V with E‖MV‖² = ‖M‖².
+func (root *Root) spread(r *Map, s []float64) (float64, error) {
 	lanes := min(r.n, probes)
+	if lanes == 0 {
+		return 0, nil
+	}
 	v := identity(r.n)
 	if r.n > probes {
+		rng := rand.New(rand.NewPCG(uint64(r.n), 0x737072656164))
 		v = make([]float64, r.n*lanes)
 		for i := range v {
 			v[i] = rng.NormFloat64() / math.Sqrt(probes)
 		}
 	}
-	here := make([]float64, r.out*lanes)
+	sv := make([]float64, r.m*lanes)
+	multiply(sv, s, v, r.m, r.n, lanes)
+	a := make([]float64, len(root.jacobian))
+	memory := vectors(3, r.out*lanes)
+	here, there, change := memory[0], memory[1], memory[2]
 	if err := r.paramProduct(here, v, lanes, root.Z, root.theta); err != nil {
-		return 0, 0, err
+		return 0, err
 	}
-	a, b := make([]float64, len(root.jacobian)), make([]float64, len(here))
-	for _, d := range directions {
-		z, err := root.nearby(d, h, func(z []float64) error {
-			if err := r.StateJacobian(a, nil, z, root.theta); err != nil {
-				return err
-			}
-			return r.paramProduct(b, v, lanes, z, root.theta)
-		})
-		if err != nil {
-			return 0, 0, err
+	most, column := 0.0, make([]float64, r.out)
+	for _, b := range root.blur[:blurredRuns] {
+		z := axpy(root.Z, 1, b)
+		if err := r.StateJacobian(a, nil, z, root.theta); err != nil {
+			return 0, err
 		}
-		step := distance(z, root.Z)
-		la = max(la, distance(a, root.jacobian)/step)
-		lb = max(lb, distance(b, here)/step)
+		if err := r.paramProduct(there, v, lanes, z, root.theta); err != nil {
+			return 0, err
+		}
+		for i := range a {
+			a[i] -= root.jacobian[i]
+		}
+		multiply(change, a, sv, r.out, r.m, lanes)
+		size := 0.0
+		for l := range lanes {
+			for i := range column {
+				column[i] = change[i*lanes+l] + (there[i*lanes+l] - here[i*lanes+l])
+			}
+			root.lu.Estimate(column, linsolve.Plain)
+			size = math.Hypot(size, norm2(column))
+		}
+		most = max(most, size)
 	}
-	return la, lb, nil
+	return most / 2, nil
 }
 
 // nearby returns a point a small step from the root at which evaluate works: on one side or the

@@ -125,6 +125,15 @@ func TestFamiliesInAllUnits(t *testing.T) {
 			wrong++
 			t.Errorf("%s at a = %v from %v: dz/da = %v, want %v", text, a, z0, sens.S[0], slope)
 		}
+		off := sens.S[0] - slope
+		if len(sens.S) == 2 && strings.HasSuffix(text, "- a") {
+			off = math.Hypot(off, sens.S[1]-1/other)
+		}
+		reference := 64 * 0x1p-53 * norm2(sens.S) // of the root and slope in float64
+		if off = math.Abs(off); off > sens.ErrorEstimate+reference || sens.ErrorEstimate > 1e-6*norm2(sens.S) {
+			wrong++
+			t.Errorf("%s at a = %v from %v: an error of %.3g, estimated as %.3g, in %v", text, a, z0, off, sens.ErrorEstimate, sens.S)
+		}
 	}
 	t.Logf("%d problems: %d wrong, refused %v", total, wrong, refused)
 	if n := refused[graph.NotConverged] + refused[graph.SingularStateJacobian]; 50*n > total {

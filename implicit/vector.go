@@ -50,6 +50,19 @@ func absMatVec(alpha float64, a, x []float64, rows int) float64 {
 	return h
 }
 
+// multiply sets dst = A B for an m×k matrix A and a k×n matrix B, row-major.
+func multiply(dst, a, b []float64, m, k, n int) {
+	clear(dst)
+	for i := range m {
+		for j := range k {
+			x := a[i*k+j]
+			for l := range n {
+				dst[i*n+l] += float64(x * b[j*n+l])
+			}
+		}
+	}
+}
+
 // axpy returns x + α d.
 func axpy(x []float64, alpha float64, d []float64) []float64 {
 	y := make([]float64, len(x))
