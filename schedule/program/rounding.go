@@ -2,6 +2,7 @@ package program
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -11,17 +12,19 @@ import (
 )
 
 // Perturbed returns p with every rounded result times a factor, entry by entry: an input for each, after those of p. Where all
-// factors are 1 it computes what p does; where they are 1 ± 2⁻⁵² at random, the spread of its outputs measures how far rounding moves them.
+// factors are 1 it computes what p does; where they are 1 ± 2^level·2⁻⁵² at random, the spread of its outputs measures how far rounding moves
+// them. The levels are those of the factors in order.
 //
 // An operation that rounds within, such as a sum or a product of matrices, has factors on an operand too, unless that is a
-// rounded result itself: terms that cancel inside show.
+// rounded result itself: terms that cancel inside show. One of n terms has the level of √n/8, on operand and result: its partial
+// sums are rounded n times.
 //
 // Source: Monte Carlo arithmetic (Parker, 1997).
-func Perturbed(p *graph.Program) *graph.Program {
+func Perturbed(p *graph.Program) (_ *graph.Program, levels []int) {
 	p = graph.Expand(p)
 	type factored struct {
-		node int
-		of   graph.Value
+		node, level int
+		of          graph.Value
 	}
 	var places []factored // in the order of the factors: a node's result, or an operand of the node
 	isRounded := make([]bool, p.NumValues())
@@ -30,7 +33,8 @@ func Perturbed(p *graph.Program) *graph.Program {
 		if !rounds(n) {
 			continue
 		}
-		if within(n) && !slices.ContainsFunc(n.Args, func(a graph.Value) bool { return isRounded[a] }) {
+		level := levelOf(p, n)
+		if level > 0 || within(n) && !slices.ContainsFunc(n.Args, func(a graph.Value) bool { return isRounded[a] }) {
 			least := graph.None
 			for _, a := range n.Args {
 				if t := p.Type(a); t.DType == graph.Float64 && t.Len() > 0 && (least == graph.None || t.Len() < p.Type(least).Len()) {
@@ -38,11 +42,11 @@ func Perturbed(p *graph.Program) *graph.Program {
 				}
 			}
 			if least != graph.None {
-				places = append(places, factored{i, least})
+				places = append(places, factored{i, level, least})
 			}
 		}
 		isRounded[v] = true
-		places = append(places, factored{i, v})
+		places = append(places, factored{i, level, v})
 	}
 
 	b := graph.NewBuilder(p.Name)
@@ -57,6 +61,7 @@ func Perturbed(p *graph.Program) *graph.Program {
 	}
 	for k, f := range places {
 		factors[k] = b.Input(fmt.Sprintf("%s%d", prefix, k), p.Type(f.of))
+		levels = append(levels, f.level)
 	}
 	for i := range p.Nodes {
 		n, v := &p.Nodes[i], len(p.Inputs)+i
@@ -87,7 +92,7 @@ func Perturbed(p *graph.Program) *graph.Program {
 		}
 		at[v] = y
 	}
-	return b.BuildNamed(p.OutputNames, mapped(at, p.Outputs)...)
+	return b.BuildNamed(p.OutputNames, mapped(at, p.Outputs)...), levels
 }
 
 // rounds reports whether the result of a node is rounded.
@@ -100,35 +105,86 @@ func within(n *graph.Node) bool {
 	return n.Op.Unary == nil && n.Op.Binary == nil && len(n.Args) > 0
 }
 
+// levelOf is log₂(√n/8) of an operation that adds n terms, or 0.
+func levelOf(p *graph.Program, n *graph.Node) int {
+	if n.Type.Len() == 0 {
+		return 0
+	}
+	terms, of := 1.0, func(k int) float64 { return float64(p.Type(n.Args[k]).Len()) }
+	switch n.Op {
+	case op.Sum, op.ScatterAdd:
+		terms = of(0) / float64(n.Type.Len())
+	case op.CumSum:
+		terms = float64(n.Type.Shape[n.Attrs.Int("axis")])
+	case op.MatMul: // (m×k)(k×n)
+		terms = math.Sqrt(of(0) * of(1) / float64(n.Type.Len()))
+	}
+	return max(0, int(math.Round(math.Log2(math.Sqrt(terms)/8))))
+}
+
 // noise draws the factors of perturbed programs. They depend on its key, the program, the step and the place alone, so that a
-// step that is evaluated again is the same.
+// step that is evaluated again is the same; each place has its own bias, up or down.
 type noise struct {
 	key   uint64
 	step  int
 	tasks uint64
-	pool  []float64
+	pools [][2][]float64 // by level, one with more factors above 1 and one with more below
 }
 
 // poolSpan is the number of places from which a list of factors may be taken.
 const poolSpan = 1 << 12
 
-// reserve makes the pool long enough for lists of n factors.
-func (m *noise) reserve(n int) {
-	if want := poolSpan + n; len(m.pool) < want {
-		rng := rand.New(rand.NewPCG(0x726f756e64, uint64(len(m.pool))))
-		for range want - len(m.pool) {
-			m.pool = append(m.pool, 1+float64(2*rng.IntN(2)-1)*0x1p-52)
+// reserve makes the pools of a level long enough for lists of n factors.
+func (m *noise) reserve(level, n int) {
+	for len(m.pools) <= level {
+		m.pools = append(m.pools, [2][]float64{})
+	}
+	for side, pool := range m.pools[level] {
+		if want := poolSpan + n; len(pool) < want {
+			rng := rand.New(rand.NewPCG(0x726f756e64+uint64(level), uint64(len(pool)+side)))
+			for range want - len(pool) {
+				pool = append(pool, factor(rng, level, 1+bias*float64(1-2*side)))
+			}
+			m.pools[level][side] = pool
 		}
 	}
 }
 
-// draw points at factors of program id.
-func (m *noise) draw(factors []exec.Buffer, sizes []int, id uint64) {
-	state := mix(m.key ^ mix(uint64(m.step)^mix(id)))
-	for i, n := range sizes {
+// bias is the mean of a place's factors over the steps, above 1 or below: rounding may drift, as that of a sum of equal terms does.
+const bias = 1. / 8
+
+// factor draws 1 ± 2^level·2⁻⁵², with odds for +.
+func factor(rng *rand.Rand, level int, odds float64) float64 {
+	size := math.Ldexp(0x1p-52, level)
+	if 2*rng.Float64() < odds {
+		return 1 + size
+	}
+	return 1 - size
+}
+
+// draw points at the factors of a task.
+func (m *noise) draw(t *task) {
+	if t.pools == nil || t.key != m.key { // the side of each place is that of the key
+		t.pools, t.key = make([][]float64, len(t.levels)), m.key
+		for i, level := range t.levels {
+			t.pools[i] = m.pools[level][mix(m.key^mix(t.id^uint64(i)<<32))>>63]
+		}
+	}
+	state := mix(m.key ^ mix(uint64(m.step)^mix(t.id)))
+	for i, n := range t.lengths {
 		state = state*6364136223846793005 + 1442695040888963407
 		at := int(state >> 52)
-		factors[i].F = m.pool[at : at+n : at+n]
+		t.factors[i].F = t.pools[i][at : at+n : at+n]
+	}
+}
+
+// move moves every entry by a unit of its last place.
+func (m *noise) move(x []float64, id uint64) {
+	m.reserve(0, len(x))
+	place := mix(m.key ^ mix(^id))
+	at := int(mix(place^uint64(m.step)) >> 52)
+	for i, f := range m.pools[0][place>>63][at : at+len(x)] {
+		x[i] *= f
 	}
 }
 
@@ -161,14 +217,14 @@ func (r *Rounding) Run(key uint64, in, out []exec.Buffer) error {
 	return r.t.run()
 }
 
-// Factors returns values of the inputs that [Perturbed] adds, as tensors.
-func Factors(p, perturbed *graph.Program, key uint64) []*graph.Tensor {
+// Factors draws values of the last inputs of a perturbed program, as tensors.
+func Factors(perturbed *graph.Program, levels []int, key uint64) []*graph.Tensor {
 	rng := rand.New(rand.NewPCG(key, 0x666163746f72))
 	var list []*graph.Tensor
-	for _, in := range perturbed.Inputs[len(p.Inputs):] {
+	for k, in := range perturbed.Inputs[len(perturbed.Inputs)-len(levels):] {
 		x := graph.NewTensor(in.Type)
 		for i := range x.F {
-			x.F[i] = 1 + float64(2*rng.IntN(2)-1)*0x1p-52
+			x.F[i] = factor(rng, levels[k], 1)
 		}
 		list = append(list, x)
 	}

@@ -20,8 +20,8 @@ func TestPerturbedByNothing(t *testing.T) {
 		r := randprog.Rand(seed)
 		p := randprog.Program(r, randprog.Settings{})
 		x := randprog.Inputs(r, p)
-		q := program.Perturbed(p)
-		if err := graph.Verify(q); err != nil {
+		q, levels := program.Perturbed(p)
+		if err := graph.Verify(q); err != nil || len(levels) != len(q.Inputs)-len(p.Inputs) {
 			t.Fatalf("seed %d: %v\n%s", seed, err, q)
 		}
 		want, err := graph.Eval(p, x...)
@@ -70,7 +70,7 @@ func TestPlacesOfFactors(t *testing.T) {
 		}},
 	} {
 		p := build(c.f)
-		if q := program.Perturbed(p); len(q.Inputs)-len(p.Inputs) != c.want {
+		if q, _ := program.Perturbed(p); len(q.Inputs)-len(p.Inputs) != c.want {
 			t.Errorf("%s: %d factors, want %d\n%s", c.name, len(q.Inputs)-len(p.Inputs), c.want, q)
 		}
 	}

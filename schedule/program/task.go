@@ -17,7 +17,10 @@ type task struct {
 	id      uint64
 	all     []exec.Buffer // in, then the factors
 	factors []exec.Buffer
-	sizes   []int // of the factors
+	lengths []int // of the factors
+	levels  []int
+	pools   [][]float64 // from which they are taken, for the key
+	key     uint64
 }
 
 // newTask compiles p, perturbed if there is noise. Its buffers are bound later.
@@ -25,10 +28,10 @@ func newTask(p *graph.Program, m *noise) (*task, error) {
 	t := &task{p: p, noise: m, out: make([]exec.Buffer, len(p.Outputs))}
 	run := p
 	if m != nil {
-		run = Perturbed(p)
-		for _, in := range run.Inputs[len(p.Inputs):] {
-			t.sizes = append(t.sizes, in.Type.Len())
-			m.reserve(in.Type.Len())
+		run, t.levels = Perturbed(p)
+		t.lengths = lengths(inputTypes(run, len(p.Inputs), len(run.Inputs)))
+		for i, n := range t.lengths {
+			m.reserve(t.levels[i], n)
 		}
 		m.tasks++
 		t.id = m.tasks
@@ -45,7 +48,7 @@ func newTask(p *graph.Program, m *noise) (*task, error) {
 
 func (t *task) run() error {
 	if t.noise != nil {
-		t.noise.draw(t.factors, t.sizes, t.id)
+		t.noise.draw(t)
 	}
 	return t.e.Run(t.ws, t.all, t.out)
 }

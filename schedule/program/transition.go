@@ -315,6 +315,9 @@ func (t *transition) reverse(j int, tape, after, before []float64) error {
 func (t *transition) accumulate(j int, out []exec.Buffer) {
 	for i, x := range t.added {
 		add(t.shared[i], x)
+		if t.noise != nil { // the sum over the steps is rounded at each
+			t.noise.move(t.shared[i], t.back.id)
+		}
 	}
 	for i := range t.reads {
 		add(t.entry(t.bars, i, j), out[t.active+len(t.before)+i].F)

@@ -42,7 +42,7 @@ func (s *programSolver) perturbed() (*programSolver, error) {
 	for _, r := range s.residuals {
 		q.residuals = append(q.residuals, twin(r))
 	}
-	q.program = program.Perturbed(s.model.Program)
+	q.program, q.levels = program.Perturbed(s.model.Program)
 	return &q, err
 }
 

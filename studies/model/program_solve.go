@@ -28,6 +28,7 @@ type programSolver struct {
 	residuals []*runner      // of a Jacobian: the primal and the linear half
 	seeds     *runner
 	program   *graph.Program // that Taylor arithmetic runs
+	levels    []int          // of its factors, where it is perturbed
 	twin      *programSolver // the same with its rounding perturbed, by key; nil until it is needed
 	key       *uint64        // nil in a solver whose rounding is as it is
 	// columnMarks are the declared responses that the derivative of each output depends on.
@@ -436,7 +437,7 @@ func (s *programSolver) jet(w *programRows, t *transformed, inputs []*graph.Tens
 func (s *programSolver) taylor(w *programRows, v studies.Direction, inputs []*graph.Tensor) error {
 	order := s.model.Study.Program.Order
 	if s.key != nil {
-		inputs = slices.Concat(inputs, program.Factors(s.model.Program, s.program, *s.key))
+		inputs = slices.Concat(inputs, program.Factors(s.program, s.levels, *s.key))
 	}
 	curve := make([][]*graph.Tensor, len(inputs))
 	for i, x := range inputs {

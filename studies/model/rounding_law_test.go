@@ -155,6 +155,63 @@ func TestRoundingOfRandomPrograms(t *testing.T) {
 	all.report(t, "programs")
 }
 
+// Sums of many terms are rounded at each, in one operation and over the steps of a chain.
+func TestRoundingOfLongSums(t *testing.T) {
+	const n = 20_000
+	_, out := programOf(t, fmt.Sprintf(`kind = "program"
+[parameters]
+x = { random = "uniform", shape = [%d], seed = 3 }
+[program]
+results = ["value"]
+[program.outputs]
+plain = "sum(x)"
+positive = "sum(0.5 * x + 1)"
+squares = "sum(x * x)"
+product = "dot(x, x)"
+running = "cumsum(x)[-1]"
+X = "x"
+`, n))
+	want := map[string]*big.Float{}
+	for _, name := range []string{"plain", "positive", "squares"} {
+		want[name] = exact(0)
+	}
+	for _, x := range array(t, out.Record, "value-X") {
+		y := exact(x)
+		want["plain"].Add(want["plain"], y)
+		want["squares"].Add(want["squares"], new(big.Float).Mul(y, y))
+		y = exact(1).Add(exact(1), new(big.Float).Mul(y, exact(0.5)))
+		want["positive"].Add(want["positive"], y)
+	}
+	want["running"], want["product"] = want["plain"], want["squares"]
+	var all ratios
+	for _, row := range out.Record.Rows(results.Program)[:5] {
+		name, value := row.Fields.Get("name").String(), number(t, row, "value")
+		all.judge(t, name, number(t, row, "error_estimate"), math.Abs(difference(value, want[name])), math.Abs(value))
+	}
+
+	// A chain that forgets: the derivatives by its parameters are sums over its steps of equal terms.
+	const steps = 50_000
+	row := solveText(t, fmt.Sprintf("kind = \"chain\"\n[parameters]\na = 0.7\nw = 0.3\n[state]\ns = { start = \"0\" }\n[chain]\nsteps = %d\n[next]\ns = \"s * 0.25 + w * a^2\"\n[objective]\nJ = { running = \"w * s\" }\n", steps), 0).Record.Rows(results.Chain)[0]
+	const params = 2
+	a, w, s, j := constantly(0.7, params, 0), constantly(0.3, params, 1), constantly(0, params, -1), constantly(0, params, -1)
+	quarter := constantly(0.25, params, -1)
+	for range steps {
+		j = op2('+', j, op2('*', w, s))
+		s = op2('+', op2('*', s, quarter), op2('*', w, op2('*', a, a)))
+	}
+	value, da, dw := number(t, row, "J"), number(t, row, "dJ_a"), number(t, row, "dJ_w")
+	all.judge(t, "J", number(t, row, "value_error_estimate"), math.Abs(difference(value, j.v)), math.Abs(value))
+	all.judge(t, "dJ", number(t, row, "gradient_error_estimate")-number(t, row, "dJ_s")*1e-15, math.Hypot(difference(da, j.d[0]), difference(dw, j.d[1])), math.Hypot(da, dw))
+	// A clock of equal ticks: its rounding drifts.
+	row = solveText(t, "kind = \"chain\"\n[parameters]\ndt = 0.1\n[state]\nt = { start = \"0\" }\n[chain]\nsteps = 200000\n[next]\nt = \"t + dt\"\n[objective]\nJ = \"t\"\n", 0).Record.Rows(results.Chain)[0]
+	value = number(t, row, "J")
+	all.judge(t, "clock", number(t, row, "value_error_estimate"), math.Abs(difference(value, new(big.Float).Mul(exact(0.1), exact(200_000)))), value)
+	t.Logf("estimates over errors: %.3g", []float64(all))
+	if slices.Max(all) > 1e3 {
+		t.Errorf("estimates over errors: %.3g", []float64(all))
+	}
+}
+
 // dual is a number with its derivatives, in 256 bits.
 type dual struct {
 	v *big.Float

@@ -226,7 +226,7 @@ func TestRoundingLeavesTheDomain(t *testing.T) {
 	out = solveText(t, subChain("x + 0.1 * a * (u[j] - x)", formula+" + a + u[j]"), 0)
 	row = chainRow(t, out.Record)
 	if row.Fields.Get("certificate") != results.Text(certificateUnknown) || !strings.HasPrefix(row.Reason, "within rounding there is no derivative: DOMAIN_ERROR: ") ||
-		!strings.Contains(row.Reason, "step j = 0") || len(out.Warnings) != 1 {
+		!strings.Contains(row.Reason, "step j = ") || len(out.Warnings) != 1 {
 		t.Errorf("%+v, %q", row, out.Warnings)
 	}
 }
