@@ -10,7 +10,7 @@ import (
 //
 // curve[i] holds the coefficients of input i: the value alone, or the value, the velocity, and so on;
 // missing ones are zero. Operations that are linear in what varies act on each coefficient;
-// others use their Taylor rule, and one without such a rule is an error that names it. A failing check is a
+// others use their Taylor rule, and one without such a rule is an error that names it ([Jet] needs none). A failing check is a
 // *Failure, as in Eval with a derivative of each operand that varies.
 func Taylor(p *Program, n int, curve ...[]*Tensor) ([][]*Tensor, error) {
 	if len(curve) != len(p.Inputs) {
@@ -110,7 +110,7 @@ func (n *Node) taylor(series [][]*Tensor, order int) ([]*Tensor, *Fault, error) 
 		}
 		return y, nil, nil
 	case n.Op.Taylor == nil:
-		return nil, nil, fmt.Errorf("%s has no Taylor rule: use the nested derivative (Jet) for this program", n.Op.Name)
+		return nil, nil, fmt.Errorf("%s has no Taylor rule", n.Op.Name)
 	}
 	y = padSeries(y, n.Type, order)
 	n.Op.Taylor(n.Attrs, y, x)

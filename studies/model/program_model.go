@@ -47,8 +47,7 @@ func (m *Model) checkTaylor() error {
 	}
 	_, err = graph.Taylor(m.Program, 1, curve...)
 	if f := (*graph.Failure)(nil); err != nil && !errors.As(err, &f) {
-		what, _, _ := strings.Cut(err.Error(), ": use ") // what follows is advice to callers in Go
-		return m.Study.Program.ResultsPlace.Errorf("program.results", "taylor: %s", what).WithHint("jet gives derivatives of the reverse pass to any order")
+		return m.Study.Program.ResultsPlace.Errorf("program.results", "taylor: %v", err).WithHint("jet gives derivatives of the reverse pass to any order")
 	}
 	return nil
 }
