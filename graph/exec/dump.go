@@ -10,7 +10,7 @@ import (
 // Memory is what the values of a run take, in bytes. With lanes, PerLane comes on top for each lane
 // of a block.
 type Memory struct {
-	Peak    int // registers, tiles and arena of a workspace
+	Peak    int // registers, tiles, arena and written-out literals of a workspace
 	PerLane int
 	Sum     int // of all values that are computed, each with its own memory
 }
@@ -20,7 +20,7 @@ func (e *Exec) Memory() Memory { return e.plain.memory() }
 
 func (c *code) memory() Memory {
 	m := Memory{
-		Peak:    8 * (c.registers + c.fixed.peak + c.ints.peak + c.tile*(c.tiles+c.intTiles)),
+		Peak:    8 * (c.registers + c.fixed.peak + c.ints.peak + c.tile*(c.tiles+c.intTiles) + c.writtenOut()),
 		PerLane: 8 * c.perLane.peak,
 	}
 	for i := range c.p.Nodes {
@@ -29,6 +29,23 @@ func (c *code) memory() Memory {
 		}
 	}
 	return m
+}
+
+// writtenOut is the number of entries that a workspace holds of literals with one entry for all.
+func (c *code) writtenOut() (entries int) {
+	for i := range c.views {
+		n := 0
+		switch w := &c.views[i]; w.space {
+		case inLiteral:
+			n = w.n
+		case inLiteralTile:
+			n = c.tile
+		}
+		if n > 1 && len(c.views[i].value.F)+len(c.views[i].value.I) == 1 {
+			entries += n
+		}
+	}
+	return entries
 }
 
 // String lists the instructions, with the places of their operands, and the layout of the memory: of a run on one lane,
@@ -250,7 +267,7 @@ func (l *listing) scalar(q scalar) string {
 func (l *listing) memory() {
 	c, m := l.c, l.c.memory()
 	l.line("memory")
-	l.line("  %d registers, of which %d hold literals; %d tiles", c.registers, len(c.constants), c.tiles+c.intTiles)
+	l.line("  %d registers, of which %d hold literals; %d tiles; %d entries of literals", c.registers, len(c.constants), c.tiles+c.intTiles, c.writtenOut())
 	for _, w := range c.views {
 		switch w.space {
 		case inFixed, inLanes, inInts:

@@ -46,3 +46,14 @@ func TestArenaIsReused(t *testing.T) {
 		t.Errorf("%+v: want a sum of %d and a peak of about two arrays", m, 8*n*length)
 	}
 }
+
+// A literal array of one number is written out in every workspace, and counts.
+func TestMemoryHoldsLiterals(t *testing.T) {
+	const n = 1000
+	b := graph.NewBuilder("padded")
+	x := b.Input("x", graph.F64(1))
+	e := mustCompile(t, b.Build(b.Emit(op.Concat, graph.Attrs{{Name: "axis", Ints: []int{0}}}, x, b.Zeros(graph.F64(n)))))
+	if m := e.Memory(); m.Peak < 8*n || m.Peak > m.Sum {
+		t.Errorf("%+v: want a peak of at least %d", m, 8*n)
+	}
+}

@@ -124,10 +124,21 @@ func flip(y float64, n uint64) float64 {
 	return math.Float64frombits(math.Float64bits(y) ^ n<<62&(1<<63))
 }
 
+// sinParts is sin(r + e) = s + t to about 57 bits for |r| ≤ π/4, with z + g = r²: the cubic term in two parts.
+func sinParts(r, e, z, g float64) (s, t float64) {
+	z2 := float64(z * z)
+	p := float64(z2*(float64(z2*(sinP4+float64(z*sinP5)))+(sinP2+float64(z*sinP3)))) + float64(z*sinP1)
+	cube, h := product(r, z)
+	third, i := product(cube, sinP0)
+	s, t = fastSum(r, third)
+	return fastSum(s, t+(i+float64((h+float64(r*g))*sinP0)+(float64(cube*p)+float64(e*(1-float64(0.5*z))))))
+}
+
+// tan is the quotient of sine and cosine, to about 57 bits each.
 func tan(x float64) float64 {
 	n, r, e := quarters(x)
 	z, g := product(r, r)
-	s, t := fastSum(r, sinRest(r, e, z))
+	s, t := sinParts(r, e, z, g)
 	one, f := fastSum(1, float64(-0.5*z))
 	c, d := fastSum(one, f+cosRest(r, e, z, g))
 	if n&1 == 1 {
