@@ -12,18 +12,11 @@ func equilibrate(scaled []float64, row, col []int, a Dense) {
 	clear(row)
 	clear(col)
 	rowTop, colTop := make([]int, n), make([]int, n)
-	for range 10 {
-		for k := range n {
-			rowTop[k], colTop[k] = math.MinInt, math.MinInt
-		}
-		for i := range n {
-			for j, v := range a.Data[i*n : (i+1)*n] {
-				if v == 0 {
-					continue
-				}
-				e := exponent(v) + row[i] + col[j]
-				rowTop[i], colTop[j] = max(rowTop[i], e), max(colTop[j], e)
-			}
+	for pass := range 10 {
+		if pass == 0 {
+			exponents(rowTop, colTop, a)
+		} else {
+			scaledExponents(rowTop, colTop, row, col, a)
 		}
 		changed := false
 		for k := range n {
@@ -39,6 +32,52 @@ func equilibrate(scaled []float64, row, col []int, a Dense) {
 	for i := range n {
 		for j, v := range a.Data[i*n : (i+1)*n] {
 			scaled[i*n+j] = scale(v, row[i]+col[j])
+		}
+	}
+}
+
+// exponents sets the exponents of the largest entry of each row and column, MinInt where all are 0.
+func exponents(rowTop, colTop []int, a Dense) {
+	n := a.N
+	top := make([]float64, n) // of the columns
+	of := func(largest float64) int {
+		if largest == 0 {
+			return math.MinInt
+		}
+		return exponent(largest)
+	}
+	for i := range n {
+		largest := 0.0
+		for j, v := range a.Data[i*n : (i+1)*n] {
+			v = math.Abs(v)
+			if v > largest {
+				largest = v
+			}
+			if v > top[j] {
+				top[j] = v
+			}
+		}
+		rowTop[i] = of(largest)
+	}
+	for j, v := range top {
+		colTop[j] = of(v)
+	}
+}
+
+// scaledExponents is exponents of the matrix with rows and columns scaled by powers of two, which need not be in the range of
+// float64.
+func scaledExponents(rowTop, colTop, row, col []int, a Dense) {
+	n := a.N
+	for k := range n {
+		rowTop[k], colTop[k] = math.MinInt, math.MinInt
+	}
+	for i := range n {
+		for j, v := range a.Data[i*n : (i+1)*n] {
+			if v == 0 {
+				continue
+			}
+			e := exponent(v) + row[i] + col[j]
+			rowTop[i], colTop[j] = max(rowTop[i], e), max(colTop[j], e)
 		}
 	}
 }

@@ -81,8 +81,7 @@ func Weakest(v []float64) []int {
 // weakest names the equations and unknowns of the least singular value of the equilibrated matrix,
 // in which all of them count alike.
 func (f *LU) weakest() (equations, unknowns []int) {
-	zero := make([]int, f.a.N)
-	least := f.least(f.scaled, zero, zero)
+	least := f.least(f.scaled, nil, nil)
 	return Weakest(least.left), Weakest(least.right)
 }
 
@@ -131,26 +130,33 @@ func (f *LU) least(a Dense, row, col []int) triplet {
 	return t
 }
 
-// conditionOne estimates κ₁(A) by Higham's estimator (LAPACK dlacn2) with the unscaled inverse.
+// conditionOne estimates κ₁(A).
 func (f *LU) conditionOne() float64 {
 	if _, singular := f.err.(*SingularError); singular {
 		return math.Inf(1)
 	}
+	return max(1, f.transposedNorm*f.inverseNorm(f.row, f.col))
+}
+
+// inverseNorm estimates ‖A⁻¹‖₁ from below, by Higham's method, where row and col lead from A to the factored matrix; see substitute.
+func (f *LU) inverseNorm(row, col []int) float64 {
 	n := f.a.N
+	if n == 0 {
+		return 0
+	}
 	v, x, sign := make([]float64, n), make([]float64, n), make([]int, n)
 	var state [3]int
 	var inverse float64
 	for kase := 0; ; {
 		inverse, kase = lapackgonum.Implementation{}.Dlacn2(n, v, x, sign, inverse, kase, &state)
 		if kase == 0 {
-			break
+			return inverse
 		}
-		f.substitute(x, f.row, f.col, Form(kase == 2))
+		f.substitute(x, row, col, Form(kase == 2))
 		if v := largest(x); v-v != 0 {
 			return math.Inf(1)
 		}
 	}
-	return max(1, f.transposedNorm*inverse)
 }
 
 // determinant returns the sign of det A and ln|det A|.

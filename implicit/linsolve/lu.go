@@ -5,7 +5,6 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
-	"gonum.org/v1/gonum/lapack"
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
@@ -68,10 +67,7 @@ func (f *LU) Factor(a Dense) error {
 		f.err = &SingularError{Pivot: k, Value: f.factors.Data[k*n+k], Equations: equations, Unknowns: unknowns}
 		return f.err
 	}
-	f.cond = 1
-	if n > 0 {
-		f.cond = 1 / lapack64.Gecon(lapack.MaxColumnSum, f.factors, f.scaledTransNorm, make([]float64, 4*n), make([]int, n))
-	}
+	f.cond = max(1, f.scaledTransNorm*f.inverseNorm(nil, nil))
 	if !(f.cond <= maxCondition) {
 		equations, unknowns := f.weakest()
 		f.err = &IllConditionedError{Condition: f.cond, Equations: equations, Unknowns: unknowns}
@@ -242,17 +238,17 @@ func (f *LU) Estimate(v []float64, form Form) {
 }
 
 // substitute overwrites v with the solution of A x = v, or of Aᵀ x = v, for the row and column scaling
-// (exponents of two) that leads from A to the factored matrix.
+// (exponents of two; nil: none) that leads from A to the factored matrix.
 func (f *LU) substitute(v []float64, row, col []int, form Form) {
 	if form == Transposed {
 		row, col = col, row
 	}
-	for i := range v {
-		v[i] = math.Ldexp(v[i], row[i])
+	for i, e := range row {
+		v[i] = math.Ldexp(v[i], e)
 	}
 	f.solveFactors(v, form)
-	for j := range v {
-		v[j] = math.Ldexp(v[j], col[j])
+	for j, e := range col {
+		v[j] = math.Ldexp(v[j], e)
 	}
 }
 
