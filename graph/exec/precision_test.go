@@ -214,6 +214,7 @@ func leaves() []leaf {
 		{op.Exp, "[-700, 700]", between(-700, 700), exp},
 		{op.Exp, "|x| in [2^-30, 2^3]", sized(-30, 3), exp},
 		{op.Expm1, "|x| in [2^-30, 2^5]", sized(-30, 5), func(x, _ *big.Float) *big.Float { return bigExpm1(x) }},
+		{op.Expm1, "[0.38, 0.42]", between(0.38, 0.42), func(x, _ *big.Float) *big.Float { return bigExpm1(x) }},
 		{op.Log, "[0, 1000]", between(1e-9, 1000), log},
 		{op.Log, "near 1", aboveOne, log},
 		{op.Log, "[2^-1074, 2^1024]", func(r *rand.Rand) [2]float64 { return [2]float64{math.Exp2(-1074 + 2097.9*r.Float64()), 1} }, log},
@@ -233,6 +234,9 @@ func leaves() []leaf {
 		{op.Tan, "near multiples of pi/2", nearQuarters, tan},
 		{op.Tan, "at multiples up to 2^50 pi/2", nearMany, tan},
 		{op.Tan, "|x| in [2^-30, 2^1024]", sized(-30, 1023.99), tan},
+		{op.Tan, "|tan x| just below 1", func(r *rand.Rand) [2]float64 {
+			return [2]float64{float64(2*r.IntN(1000)+1)*(math.Pi/4) + math.Copysign(0.05*r.Float64(), r.Float64()-0.5), 1}
+		}, tan},
 		{op.Asin, "|x| in [2^-30, 1]", sized(-30, 0), asin},
 		{op.Asin, "below 1", nearOne, asin},
 		{op.Acos, "[-1, 1]", between(-1, 1), acos},
@@ -242,6 +246,7 @@ func leaves() []leaf {
 			return [2]float64{math.Abs(magnitude(r, -30, 30)), math.Abs(magnitude(r, -30, 30))}
 		}, func(y, x *big.Float) *big.Float { return bigAtan(over(y, x)) }},
 		{op.Sinh, "|x| in [2^-30, 2^9]", sized(-30, 9), func(x, _ *big.Float) *big.Float { s, _ := hyperbolic(x); return s }},
+		{op.Sinh, "[0.82, 0.92]", between(0.82, 0.92), func(x, _ *big.Float) *big.Float { s, _ := hyperbolic(x); return s }},
 		{op.Cosh, "|x| in [2^-30, 2^9]", sized(-30, 9), func(x, _ *big.Float) *big.Float { _, c := hyperbolic(x); return c }},
 		{op.Tanh, "|x| in [2^-30, 2^4]", sized(-30, 4), tanh},
 		{op.Sech2, "|x| in [2^-30, 2^8]", sized(-30, 8), func(x, _ *big.Float) *big.Float {
@@ -253,6 +258,7 @@ func leaves() []leaf {
 		}},
 		{op.Softplus, "|x| in [2^-30, 2^6]", sized(-30, 6), func(x, _ *big.Float) *big.Float { return bigLog(plus(one, bigExp(x))) }},
 		{op.Erf, "|x| in [2^-30, 2^2]", sized(-30, 2), func(x, _ *big.Float) *big.Float { return bigErf(x) }},
+		{op.Erf, "[0.44, 0.48]", between(0.44, 0.48), func(x, _ *big.Float) *big.Float { return bigErf(x) }},
 		{op.Gaussian, "|x| in [2^-30, 2^4]", sized(-30, 4), func(x, _ *big.Float) *big.Float { return bigExp(zero().Neg(times(x, x))) }},
 		{op.Hypot, "|x|, |y| in [2^-30, 2^30]", func(r *rand.Rand) [2]float64 {
 			return [2]float64{magnitude(r, -30, 30), magnitude(r, -30, 30)}
