@@ -1,5 +1,7 @@
 package bounds
 
+import "math"
+
 // Floor is the part of a measured error that rounding explains. It follows one iteration, step by
 // step.
 //
@@ -37,8 +39,8 @@ func NewFloor(q, C, omega, omegaS float64) (*Floor, error) {
 // Step goes from K to K + 1: eta and etaS bound the rounding errors of that step in the state and
 // in its derivative.
 func (f *Floor) Step(eta, etaS float64) error {
-	if err := first(size("η", eta), size("η'", etaS)); err != nil {
-		return err
+	if !(eta >= 0 && eta <= math.MaxFloat64 && etaS >= 0 && etaS <= math.MaxFloat64) {
+		return first(size("η", eta), size("η'", etaS))
 	}
 	f.g = float64(f.q*f.g) + float64(f.c*f.f) + etaS
 	f.f = float64(f.q*f.f) + eta

@@ -41,7 +41,7 @@ func BenchmarkJacobian(b *testing.B) {
 	start := mapOf(b, m, p, false, "zeros(200)")
 	b.Run("steps", func(b *testing.B) {
 		for b.Loop() {
-			if err := Steps(g, start, theta, steps, func(int, []float64, []float64) error { return nil }); err != nil {
+			if err := Steps(g, start, theta, steps, func(Iterate) error { return nil }); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -29,8 +29,8 @@ func ExampleSteps() {
 		return
 	}
 
-	err = iterate.Steps(g, start, []float64{0}, 4, func(k int, z, e []float64) error {
-		fmt.Printf("K = %d: z = %g, dz/dθ = %g\n", k, z[0], e[0])
+	err = iterate.Steps(g, start, []float64{0}, 4, func(at iterate.Iterate) error {
+		fmt.Printf("K = %d: z = %g, dz/dθ = %g\n", at.K, at.Z[0], at.E[0])
 		return nil
 	})
 	if err != nil {

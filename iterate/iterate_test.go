@@ -204,7 +204,8 @@ func TestHypotheses(t *testing.T) {
 func TestStartDependsOnTheta(t *testing.T) {
 	p := newProblem(t, 2, []float64{2, 3}, "[0.5 * z[0] + t[0], 0.25 * z[1] * t[1]]", "[t[0] * t[1], t[1]^2]")
 	var got [][]float64
-	err := Steps(p.g, p.start, p.theta, 1, func(k int, z, e []float64) error {
+	err := Steps(p.g, p.start, p.theta, 1, func(at Iterate) error {
+		z, e := at.Z, at.E
 		got = append(got, append(append([]float64{}, z...), e...))
 		return nil
 	})
@@ -232,7 +233,8 @@ func TestEmptyStateAndParameters(t *testing.T) {
 		}
 		start := map[int]string{0: "zeros(0)", 2: "[1, 2]"}[c.m]
 		visits := 0
-		err := Steps(mapOf(t, c.m, c.p, true, g), mapOf(t, c.m, c.p, false, start), make([]float64, c.p), 3, func(k int, z, e []float64) error {
+		err := Steps(mapOf(t, c.m, c.p, true, g), mapOf(t, c.m, c.p, false, start), make([]float64, c.p), 3, func(at Iterate) error {
+			z, e := at.Z, at.E
 			visits++
 			if len(z) != c.m || len(e) != c.m*c.p {
 				t.Errorf("m = %d, p = %d: shapes %d and %d", c.m, c.p, len(z), len(e))
@@ -261,7 +263,7 @@ func TestRefusals(t *testing.T) {
 	}
 	for _, c := range cases {
 		p := newProblem(t, 1, []float64{c.theta}, c.g, c.start)
-		err := Steps(p.g, p.start, p.theta, 5, func(int, []float64, []float64) error { return nil })
+		err := Steps(p.g, p.start, p.theta, 5, func(Iterate) error { return nil })
 		var f *graph.Failure
 		if status := graph.OK; errors.As(err, &f) {
 			status = f.Status
@@ -358,7 +360,8 @@ func TestStandstill(t *testing.T) {
 		}
 		visits := 0
 		if err == nil {
-			err = Steps(p.g, p.start, p.theta, k, func(step int, zk, ek []float64) error {
+			err = Steps(p.g, p.start, p.theta, k, func(at Iterate) error {
+				step, zk, ek := at.K, at.Z, at.E
 				visits++
 				if !sameBits(z, zk) || !sameBits(e, ek) {
 					t.Fatalf("%s at K = %d: %v, %v; want %v, %v", c.g, step, zk, ek, z, e)

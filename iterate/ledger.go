@@ -79,36 +79,36 @@ func Compare(g, start *implicit.Map, theta []float64, steps []int, root *implici
 // comparison is the state of one pass over the iterates.
 type comparison struct {
 	*Ledger
-	g            *implicit.Map
-	theta        []float64
-	root         *implicit.Root
-	s            *implicit.Sensitivity
-	steps        []int
-	rng          *rand.Rand
-	gz, gTheta   []float64 // G_z and G_θ at z*
-	c            float64   // C = L_z‖s*‖ + L_θ
-	floor        *bounds.Floor
-	outside      string // the first iterate outside D
-	ball         bounds.Ball
-	image        []float64 // G(z_k)
-	perturbed    []float64 // the same, perturbed
-	moved        bool      // since eta was measured
-	eta          float64   // rounding of a step where it was measured last
-	etaE         float64   // that of the step of the Jacobian
-	etaRoot      float64   // and of R at z*
-	lastZ, lastE []float64
-	scratch      []float64 // m×p
-	kept         []float64 // memory of the rows' Z and E
+	g          *implicit.Map
+	theta      []float64
+	root       *implicit.Root
+	s          *implicit.Sensitivity
+	steps      []int
+	rng        *rand.Rand
+	gz, gTheta []float64 // G_z and G_θ at z*
+	c          float64   // C = L_z‖s*‖ + L_θ
+	floor      *bounds.Floor
+	outside    string // the first iterate outside D
+	ball       bounds.Ball
+	image      []float64 // G(z_k)
+	perturbed  []float64 // the same, perturbed
+	moved      bool      // since eta was measured
+	eta        float64   // rounding of a step where it was measured last
+	etaE       float64   // that of the step of the Jacobian
+	etaRoot    float64   // and of R at z*
+	scratch    []float64 // m×p
+	kept       []float64 // memory of the rows' Z and E
 }
 
-func (c *comparison) visit(k int, z, e []float64) error {
+func (c *comparison) visit(at Iterate) error {
+	k, z, e := at.K, at.Z, at.E
 	if k == 0 && c.root != nil {
 		if err := c.begin(z, e); err != nil {
 			return err
 		}
 	}
-	newZ, newE := c.moves(z, e)
-	if newZ && c.outside == "" && c.root != nil && !c.ball.Contains(z) {
+	c.moved = c.moved || at.NewZ
+	if at.NewZ && c.outside == "" && c.root != nil && !c.ball.Contains(z) {
 		c.outside = fmt.Sprintf("iterate %d lies outside D: ‖z_%d − z*‖ = %.3g, radius %.3g", k, k, c.Norm.Distance(z, c.root.Z), c.ball.Radius)
 	}
 	asked := len(c.steps) > 0 && k == c.steps[0]
@@ -131,19 +131,10 @@ func (c *comparison) visit(k int, z, e []float64) error {
 	if c.floor == nil {
 		return nil
 	}
-	if newE {
+	if at.NewE {
 		c.etaE = c.rounding(e)
 	}
 	return c.floor.Step(max(c.eta, c.etaRoot), c.etaE)
-}
-
-// moves reports whether the iterate and its Jacobian are others than those of the step before: what
-// depends on them alone is not measured again where they stand still.
-func (c *comparison) moves(z, e []float64) (newZ, newE bool) {
-	newZ, newE = !sameBits(z, c.lastZ), !sameBits(e, c.lastE)
-	c.lastZ, c.lastE = append(c.lastZ[:0], z...), append(c.lastE[:0], e...)
-	c.moved = c.moved || newZ
-	return newZ, newE
 }
 
 // begin measures the start, settles the constants and checks the hypotheses that concern all of D.

@@ -8,18 +8,25 @@ import (
 	"github.com/lensir/lensir-study/implicit"
 )
 
+// Iterate is z_k(θ) with its m×p Jacobian E_k, row-major, p columns.
+type Iterate struct {
+	K    int
+	Z, E []float64
+	// NewZ and NewE report whether they differ, bit for bit, from those of the step before.
+	NewZ, NewE bool
+}
+
 // Steps runs the K-step map and its m×p Jacobian in one forward pass,
 //
 //	E₀ = Dz₀(θ),   E_{k+1} = G_z(z_k, θ) E_k + G_θ(z_k, θ),
 //
-// and calls visit with z_k and E_k (row-major, p columns) for k = 0, 1, …, K; the slices are only
-// valid during the call. start is z₀(θ), a map without state.
+// and calls visit for k = 0, 1, …, K; the slices are only valid during the call. start is z₀(θ), a map without state.
 //
 // The status comes from the primal recursion, also where tangents are zero, m = 0 or p = 0: an
 // operation outside its domain or on a branch boundary refuses, naming the step.
 //
 // A step that returns its input bit for bit is not taken again: every later one would return the same.
-func Steps(g, start *implicit.Map, theta []float64, k int, visit func(k int, z, e []float64) error) error {
+func Steps(g, start *implicit.Map, theta []float64, k int, visit func(Iterate) error) error {
 	m, p, out := g.Dims()
 	if _, _, zLen := start.Dims(); zLen != m || out != m {
 		return fmt.Errorf("iterate: the start has %d entries and the map takes %d to %d", zLen, m, out)
@@ -35,14 +42,15 @@ func Steps(g, start *implicit.Map, theta []float64, k int, visit func(k int, z, 
 	}
 	tangents := make([]float64, (m+p)*p)
 	copy(tangents[m*p:], identity(p))
-	for step, still := 0, false; ; step++ {
-		if err := visit(step, z, e); err != nil {
+	newZ, newE := true, true
+	for step := 0; ; step++ {
+		if err := visit(Iterate{step, z, e, newZ, newE}); err != nil {
 			return err
 		}
 		if step == k {
 			return nil
 		}
-		if still {
+		if !newZ && !newE {
 			continue
 		}
 		d, err := g.Joint(next, z, theta)
@@ -53,7 +61,7 @@ func Steps(g, start *implicit.Map, theta []float64, k int, visit func(k int, z, 
 		if err := d.Push(nextE, tangents, p); err != nil {
 			return graph.Within(fmt.Sprintf("step %d", step+1), err)
 		}
-		still = sameBits(e, nextE) && sameBits(z, next)
+		newZ, newE = !sameBits(z, next), !sameBits(e, nextE)
 		z, next, e, nextE = next, z, nextE, e
 	}
 }

@@ -116,9 +116,9 @@ J = "dot(z, z)"
 	solver := newSolver(t, s)
 	solver.load(s.Point(0))
 	var jacobian []float64
-	if err := iterate.Steps(solver.equations, solver.starts[0], theta, steps, func(k int, _, e []float64) error {
-		if k == steps {
-			jacobian = append(jacobian, e...)
+	if err := iterate.Steps(solver.equations, solver.starts[0], theta, steps, func(at iterate.Iterate) error {
+		if at.K == steps {
+			jacobian = append(jacobian, at.E...)
 		}
 		return nil
 	}); err != nil {
