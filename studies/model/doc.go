@@ -6,5 +6,5 @@
 // [Run] computes every point that an output folder does not have yet, and writes the folder's tables, arrays and figures.
 //
 // The files are named for what they hold: those of chains begin with chain, those of studies of kind program with
-// program; model.go and solve.go hold roots and fixed points, and what all kinds share.
+// program; model.go, solve.go, iterates.go and rows.go hold roots and fixed points, and what all kinds share.
 package model
