@@ -1,7 +1,6 @@
 package model
 
 import (
-	"context"
 	"testing"
 
 	"github.com/lensir/lensir-study/bounds"
@@ -11,7 +10,7 @@ import (
 
 // An objective that is refused takes no comparison away: the branch is there, and so are the bounds.
 func TestRefusedObjectiveLeavesTheLedger(t *testing.T) {
-	m, err := Compile(readText(t, `
+	out := solveText(t, `
 kind = "fixed-point"
 [parameters]
 theta = 0.5
@@ -23,18 +22,7 @@ z = "0.5 * z + theta"
 J = "log(z - 5)"
 [iterate]
 steps = [0, 3]
-`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := NewSolver(m, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := s.Solve(context.Background(), m.Study.Point(0))
-	if err != nil {
-		t.Fatal(err)
-	}
+`, 0)
 	row := out.Record.Rows(results.Implicit)[0]
 	if row.Status != string(graph.DomainError) || !row.Fields.Get("dJ_theta").Absent() || out.Refused != 1 {
 		t.Errorf("the objective: %+v, %d refused", row, out.Refused)

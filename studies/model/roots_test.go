@@ -1,7 +1,6 @@
 package model
 
 import (
-	"context"
 	"math"
 	"testing"
 
@@ -9,24 +8,6 @@ import (
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/results"
 )
-
-// solved computes the first point of a study that is given as text.
-func solved(t *testing.T, text string) *Outcome {
-	t.Helper()
-	m, err := Compile(readText(t, text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := NewSolver(m, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := s.Solve(context.Background(), m.Study.Point(0))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
 
 // holdsRow wants numbers of the only row of the exact branch.
 func holdsRow(t *testing.T, out *Outcome, within float64, want map[string]float64) {
@@ -59,7 +40,7 @@ r2 = "p / Y - 1"
 [objective]
 J = "x"
 `
-	holdsRow(t, solved(t, text), 1e-13, map[string]float64{"J": math.Sinh(3.9), "dJ_a": math.Cosh(3.9)})
+	holdsRow(t, solveText(t, text, 0), 1e-13, map[string]float64{"J": math.Sinh(3.9), "dJ_a": math.Cosh(3.9)})
 }
 
 // The same as a fixed point: a declaration that is true is not refuted.
@@ -87,7 +68,7 @@ L_theta = "0.02"
 [iterate]
 steps = [0, 100, 10000]
 `
-	out := solved(t, text)
+	out := solveText(t, text, 0)
 	holdsRow(t, out, 1e-13, map[string]float64{"J": math.Sinh(3.9), "dJ_a": math.Cosh(3.9)})
 	for _, row := range out.Record.Rows(results.Iterates) {
 		if v := bounds.Verdict(row.Fields.Get("verdict").String()); v != bounds.Holds && v != bounds.HoldsAtFloor {
@@ -114,7 +95,7 @@ ball = { center = "solution", radius = 0.1, norm = "2" }
 [iterate]
 steps = [0, 10000, 50000]
 `
-	out := solved(t, text)
+	out := solveText(t, text, 0)
 	row := implicitRow(t, out.Record, "")
 	// The fixed point next to the start, by bisection.
 	f := func(z float64) float64 { return z + 1 - 1.2*math.Exp(-math.Pow((z+0.25)/0.3, 2)) }
@@ -145,7 +126,7 @@ r = "z - a"
 [objective]
 J = "(exp(z) - 1) - a * (1 - 1e-12)"
 `
-	row := implicitRow(t, solved(t, text).Record, "")
+	row := implicitRow(t, solveText(t, text, 0).Record, "")
 	// The true value is a·1e-12 + a²/2 = 1.5e-24.
 	estimate := number(t, row, "value_error_estimate")
 	if off := math.Abs(number(t, row, "J") - 1.5e-24); row.Status != string(graph.OK) || off > estimate || estimate > 1e-14 {
@@ -168,5 +149,5 @@ r2 = "y / k - 1 - x / s"
 [objective]
 J = "y"
 `
-	holdsRow(t, solved(t, text), 1e-14, map[string]float64{"J": 2e12, "dJ_k": 2})
+	holdsRow(t, solveText(t, text, 0), 1e-14, map[string]float64{"J": 2e12, "dJ_k": 2})
 }
