@@ -8,6 +8,7 @@ import (
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/graph/exec"
+	"github.com/lensir/lensir-study/graph/rounding"
 )
 
 // Map is a map y = f(z, θ) of flat vectors, given by a program: its state inputs, concatenated,
@@ -22,8 +23,9 @@ type Map struct {
 	value                    []exec.Buffer
 	outputs                  []float64 // the entries of value
 	unitState, unitParams    []float64 // identity matrices, on first use
-	perturber, pullPerturber *graph.Perturber
-	pulled                   []*graph.Tensor // inputs of the latter: those of f, then cotangents
+	perturber, pullPerturber *rounding.Runner
+	pull, pulled             []exec.Buffer // inputs of the latter: those of f, then cotangents; and its outputs: value, then row
+	cotangents, row          []float64     // the entries of these
 
 	byState, byParams, byBoth *Derivative
 }
@@ -204,47 +206,45 @@ func identity(n int) []float64 {
 	return a
 }
 
-// Perturbed sets dst = f(z, θ) with a random rounding of every operation; see graph.Perturber.
+// Perturbed sets dst = f(z, θ) with a random rounding of every operation; see package rounding.
 func (f *Map) Perturbed(dst, z, theta []float64, rng *rand.Rand) error {
 	if f.perturber == nil {
-		f.perturber = graph.NewPerturber(f.e.Program())
+		var err error
+		if f.perturber, err = rounding.NewRunner(f.e.Program()); err != nil {
+			return err
+		}
 	}
 	f.set(z, theta)
-	out, err := f.perturber.Run(rng, f.inputs...)
-	if err != nil {
+	if err := f.perturber.Run(rng.Uint64(), f.buffers, f.value); err != nil {
 		return err
 	}
-	for _, t := range out {
-		dst = dst[copy(dst, t.F):]
-	}
+	copy(dst, f.outputs)
 	return nil
 }
 
 // perturbedPull sets dst = (ȳᵀf_z, ȳᵀf_θ), and value, if not nil, to f(z, θ), with a random rounding of every
-// operation, those of the derivative included; see graph.Perturber.
+// operation, those of the derivative included; see package rounding.
 func (f *Map) perturbedPull(dst, value, z, theta, cotangent []float64, rng *rand.Rand) error {
 	f.vjpOnce.Do(func() { f.vjp = graph.Expand(graph.VJP(f.p, slices.Concat(f.state, f.params))) })
 	if f.pullPerturber == nil {
-		f.pullPerturber = graph.NewPerturber(f.vjp)
-		f.pulled = make([]*graph.Tensor, len(f.inputs))
-		for _, t := range f.p.OutputTypes() {
-			f.pulled = append(f.pulled, graph.NewTensor(t))
+		var err error
+		if f.pullPerturber, err = rounding.NewRunner(f.vjp); err != nil {
+			return err
 		}
+		seeds := exec.NewBuffers(f.p.OutputTypes(), 1)
+		f.cotangents = join(seeds)
+		f.pull = append(slices.Clone(f.buffers), seeds...)
+		f.pulled = exec.NewBuffers(f.vjp.OutputTypes(), 1)
+		f.row = join(f.pulled)
 	}
 	f.set(z, theta)
-	for _, x := range f.pulled[copy(f.pulled, f.inputs):] {
-		cotangent = cotangent[copy(x.F, cotangent):]
-	}
-	out, err := f.pullPerturber.Run(rng, f.pulled...)
-	if err != nil {
+	copy(f.pull, f.buffers)
+	copy(f.cotangents, cotangent)
+	if err := f.pullPerturber.Run(rng.Uint64(), f.pull, f.pulled); err != nil {
 		return err
 	}
-	for _, x := range out[:len(f.p.Outputs)] {
-		value = value[copy(value, x.F):]
-	}
-	for _, x := range out[len(f.p.Outputs):] {
-		dst = dst[copy(dst, x.F):]
-	}
+	copy(value, f.row[:f.out])
+	copy(dst, f.row[f.out:])
 	return nil
 }
 

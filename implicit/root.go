@@ -19,7 +19,7 @@ type Root struct {
 	// ResidualNorm is ‖R(z, θ)‖₂.
 	ResidualNorm float64
 	// Rounding estimates the error in evaluating R at z, in the 2-norm: twice the largest deviation
-	// over runs with perturbed operations (graph.Perturber), and not less than what rounding z itself
+	// over runs with perturbed operations (package rounding), and not less than what rounding z itself
 	// does, u‖|R_z||z|‖.
 	Rounding float64
 	// Uncertainty is δ = (‖R‖ + rounding)/σ_min: how far the root can be away if all of it points in

@@ -57,7 +57,8 @@ type Gradient struct {
 	// tangent and the adjoint road to the same number. Each parameter moves in its own unit, the largest by 1 at most.
 	Gap float64
 	// ErrorEstimate estimates the error of Gradient in the 2-norm: twice the largest deviation over runs
-	// with perturbed operations, those of the derivatives included, at points that may be the root too.
+	// with perturbed operations, those of the derivatives included, at points that may be the root too, and not less
+	// than a unit in the last place of the terms |J_θ| + |λᵀR_θ|: in a few runs the moves may cancel.
 	ErrorEstimate float64
 }
 
@@ -251,6 +252,7 @@ func (root *Root) gradient(equations *Derivative, row []float64, t tangent) (g G
 		return g, 0, graph.Within("at the root", err)
 	}
 	for k, x := range pulled[m:] {
+		g.ErrorEstimate = math.Hypot(g.ErrorEstimate, linsolve.Epsilon*(math.Abs(jTheta[k])+math.Abs(x)))
 		if g.Gradient[k] -= x; math.IsNaN(g.Gradient[k]) || math.IsInf(g.Gradient[k], 0) {
 			return g, 0, &graph.Failure{Status: graph.NonFinite, Reason: fmt.Sprintf("the gradient's entry %d is %v", k, g.Gradient[k])}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/graph/exec"
+	"github.com/lensir/lensir-study/graph/rounding"
 	"github.com/lensir/lensir-study/schedule"
 )
 
@@ -49,9 +50,9 @@ type Chain struct {
 	paramBars [][]float64
 	bars      [][]float64 // of the controls
 	endTape   []float64
-	noise     *noise    // of a perturbed chain
-	scratch   []float64 // a tape that is not kept
-	seed      []float64 // the cotangent of J
+	noise     *rounding.Noise // of a perturbed chain
+	scratch   []float64       // a tape that is not kept
+	seed      []float64       // the cotangent of J
 }
 
 // New transforms and compiles the programs of a chain.
@@ -63,15 +64,15 @@ func NewForward(spec Spec) (*Chain, error) { return newChain(spec, false, nil) }
 // NewPerturbed makes a chain in which every rounded operation is moved at random by a unit of its last place, forward and backward; see
 // [Perturbed]. A step that is evaluated again moves as before, so that any schedule reverses one and the same trajectory. Its
 // spread, over some keys, measures how far rounding moves value and gradient.
-func NewPerturbed(spec Spec) (*Chain, error) { return newChain(spec, true, &noise{}) }
+func NewPerturbed(spec Spec) (*Chain, error) { return newChain(spec, true, &rounding.Noise{}) }
 
 // NewPerturbedForward is NewPerturbed of a chain that can advance and do no more.
-func NewPerturbedForward(spec Spec) (*Chain, error) { return newChain(spec, false, &noise{}) }
+func NewPerturbedForward(spec Spec) (*Chain, error) { return newChain(spec, false, &rounding.Noise{}) }
 
 // Perturb chooses the random numbers of a perturbed chain. It comes before Set.
-func (c *Chain) Perturb(key uint64) { c.noise.key = key }
+func (c *Chain) Perturb(key uint64) { c.noise.Key = key }
 
-func newChain(spec Spec, derivative bool, m *noise) (*Chain, error) {
+func newChain(spec Spec, derivative bool, m *rounding.Noise) (*Chain, error) {
 	if err := spec.check(); err != nil {
 		return nil, err
 	}
@@ -329,7 +330,7 @@ func (c *Chain) Start(x []float64) error {
 // shared tells the noise that what comes next belongs to no step.
 func (c *Chain) shared() {
 	if c.noise != nil {
-		c.noise.step = -1
+		c.noise.Step = -1
 	}
 }
 

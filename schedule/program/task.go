@@ -3,6 +3,7 @@ package program
 import (
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/graph/exec"
+	"github.com/lensir/lensir-study/graph/rounding"
 )
 
 // task is a compiled program with its workspace and the buffers that it reads and writes.
@@ -13,31 +14,23 @@ type task struct {
 	in, out []exec.Buffer
 
 	// Of a perturbed one:
-	noise   *noise
-	id      uint64
 	all     []exec.Buffer // in, then the factors
-	factors []exec.Buffer
-	lengths []int // of the factors
-	levels  []int
-	pools   [][]float64 // from which they are taken, for the key
-	key     uint64
+	factors *rounding.Factors
 }
 
 // newTask compiles p, perturbed if there is noise. Its buffers are bound later.
-func newTask(p *graph.Program, m *noise) (*task, error) {
-	t := &task{p: p, noise: m, out: make([]exec.Buffer, len(p.Outputs))}
+func newTask(p *graph.Program, m *rounding.Noise) (*task, error) {
+	t := &task{p: p, out: make([]exec.Buffer, len(p.Outputs))}
 	run := p
+	var levels []int
 	if m != nil {
-		run, t.levels = Perturbed(p)
-		t.lengths = lengths(inputTypes(run, len(p.Inputs), len(run.Inputs)))
-		for i, n := range t.lengths {
-			m.reserve(t.levels[i], n)
-		}
-		m.tasks++
-		t.id = m.tasks
+		run, levels = rounding.Perturbed(p)
 	}
 	t.all = make([]exec.Buffer, len(run.Inputs))
-	t.in, t.factors = t.all[:len(p.Inputs):len(p.Inputs)], t.all[len(p.Inputs):]
+	t.in = t.all[:len(p.Inputs):len(p.Inputs)]
+	if m != nil {
+		t.factors = m.Factors(run, levels, t.all)
+	}
 	var err error
 	if t.e, err = exec.Compile(run, exec.Options{}); err != nil {
 		return nil, err
@@ -47,8 +40,8 @@ func newTask(p *graph.Program, m *noise) (*task, error) {
 }
 
 func (t *task) run() error {
-	if t.noise != nil {
-		t.noise.draw(t)
+	if t.factors != nil {
+		t.factors.Draw()
 	}
 	return t.e.Run(t.ws, t.all, t.out)
 }

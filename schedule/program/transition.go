@@ -7,11 +7,12 @@ import (
 
 	"github.com/lensir/lensir-study/graph"
 	"github.com/lensir/lensir-study/graph/exec"
+	"github.com/lensir/lensir-study/graph/rounding"
 )
 
 // transition is one map y = f(x, θ, u, j) of flat states, with its reverse rule.
 type transition struct {
-	noise         *noise // of a perturbed one
+	noise         *rounding.Noise // of a perturbed one
 	reads         []read
 	before, after []int // lengths of the blocks of x and y
 
@@ -62,7 +63,7 @@ const (
 
 // newTransition transforms and compiles. The inputs of p are the state blocks, parameters, constants, reads and, if there is
 // one, the index; withIndex says so. A condition has no derivative.
-func newTransition(p *graph.Program, dims Dims, reads []read, withIndex, derivative bool, m *noise) (*transition, error) {
+func newTransition(p *graph.Program, dims Dims, reads []read, withIndex, derivative bool, m *rounding.Noise) (*transition, error) {
 	t := &transition{noise: m, reads: reads, params: dims.Params, index: make([]int64, 1), indexed: withIndex}
 	first := dims.States + dims.Params + dims.Constants
 	last := first + len(reads)
@@ -230,7 +231,7 @@ func (t *transition) bind(in []exec.Buffer, j int, x []float64) {
 // at tells the noise which step is next; −1 stands for what all steps share.
 func (t *transition) at(j int) {
 	if t.noise != nil {
-		t.noise.step = j
+		t.noise.Step = j
 	}
 }
 
@@ -316,7 +317,7 @@ func (t *transition) accumulate(j int, out []exec.Buffer) {
 	for i, x := range t.added {
 		add(t.shared[i], x)
 		if t.noise != nil { // the sum over the steps is rounded at each
-			t.noise.move(t.shared[i], t.back.id)
+			t.back.factors.Move(t.shared[i])
 		}
 	}
 	for i := range t.reads {

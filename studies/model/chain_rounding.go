@@ -19,18 +19,18 @@ const (
 	fullEffort = 1 << 17
 )
 
-// rounding is how far rounding moves the value and the gradient of a chain.
-type rounding struct {
+// accuracy is how far rounding moves the value and the gradient of a chain.
+type accuracy struct {
 	value, gradient float64 // estimates of |ΔJ| and ‖Δ∇J‖₂; NaN where there are none
 	unknown         string  // why no digit is known; empty where some are
 }
 
-// rounding runs the chain again with every rounded operation moved at random, its trajectory forward and its cotangents backward: J
+// accuracy runs the chain again with every rounded operation moved at random, its trajectory forward and its cotangents backward: J
 // and ∇J are known as far as such runs agree with them.
 //
 // A perturbed run that is refused, or that ends at another step, is no refusal: the chain itself keeps to its branches, and the
 // derivative is that of its evaluation. But nothing says that the chain without rounding keeps to them too.
-func (c *chainPoint) rounding(ctx context.Context, value float64, g, second *swept) (*rounding, error) {
+func (c *chainPoint) accuracy(ctx context.Context, value float64, g, second *swept) (*accuracy, error) {
 	if c.perturbed == nil {
 		var err error
 		if c.chainSolver.perturbed, err = program.NewPerturbed(c.model.spec()); err != nil {
@@ -44,9 +44,9 @@ func (c *chainPoint) rounding(ctx context.Context, value float64, g, second *swe
 		moved = max(moved, math.Abs(run.value-value))
 	})
 	if err != nil || unknown != "" {
-		return &rounding{math.NaN(), math.NaN(), unknown}, err
+		return &accuracy{math.NaN(), math.NaN(), unknown}, err
 	}
-	r := &rounding{max(roundingFactor*moved, least*math.Abs(value)), of.estimate(), of.lost(c.steps)}
+	r := &accuracy{max(roundingFactor*moved, least*math.Abs(value)), of.estimate(), of.lost(c.steps)}
 	if relative := over(r.value, math.Abs(value)); r.unknown == "" && relative > 0.5 {
 		r.unknown = lost(c.Study.Objective[0].Name, r.value, relative, c.steps)
 	}
@@ -159,7 +159,7 @@ func (c *chainPoint) units() []float64 {
 }
 
 // put adds the estimates.
-func (r *rounding) put(f *results.Fields) {
+func (r *accuracy) put(f *results.Fields) {
 	if !math.IsNaN(r.value) {
 		f.Set("value_error_estimate", results.Float(r.value))
 		f.Set("gradient_error_estimate", results.Float(r.gradient))

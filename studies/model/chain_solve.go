@@ -98,9 +98,9 @@ func (s *chainSolver) solve(ctx context.Context, out *Outcome, p studies.Point) 
 	if err == nil {
 		held, err = c.hold(ctx, first, second)
 	}
-	var moved *rounding
+	var moved *accuracy
 	if err == nil {
-		moved, err = c.rounding(ctx, value, first, second)
+		moved, err = c.accuracy(ctx, value, first, second)
 	}
 	ending, failure := endingOf(err)
 	if failure != nil {

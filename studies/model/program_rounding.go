@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/lensir/lensir-study/graph"
+	"github.com/lensir/lensir-study/graph/rounding"
 	"github.com/lensir/lensir-study/results"
-	"github.com/lensir/lensir-study/schedule/program"
 )
 
 const (
@@ -32,7 +32,7 @@ func (s *programSolver) perturbed() (*programSolver, error) {
 		}
 		c := *r
 		c.key = q.key
-		c.rounding, err = program.NewRounding(r.p)
+		c.rounding, err = rounding.NewRunner(r.p)
 		return &c
 	}
 	q.seeds = twin(s.seeds)
@@ -42,7 +42,7 @@ func (s *programSolver) perturbed() (*programSolver, error) {
 	for _, r := range s.residuals {
 		q.residuals = append(q.residuals, twin(r))
 	}
-	q.program, q.levels = program.Perturbed(s.model.Program)
+	q.program, q.levels = rounding.Perturbed(s.model.Program)
 	return &q, err
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/lensir/lensir-study/graph/exec"
 	"github.com/lensir/lensir-study/graph/module"
 	"github.com/lensir/lensir-study/graph/op"
+	"github.com/lensir/lensir-study/graph/rounding"
 	"github.com/lensir/lensir-study/results"
-	"github.com/lensir/lensir-study/schedule/program"
 	"github.com/lensir/lensir-study/studies"
 )
 
@@ -46,7 +46,7 @@ type runner struct {
 	e        *exec.Exec
 	ws       *exec.Workspace
 	declared []string // of each output, joined
-	rounding *program.Rounding
+	rounding *rounding.Runner
 	key      *uint64 // of rounding
 }
 
@@ -435,7 +435,7 @@ func (s *programSolver) jet(w *programRows, t *transformed, inputs []*graph.Tens
 func (s *programSolver) taylor(w *programRows, v studies.Direction, inputs []*graph.Tensor) error {
 	order := s.model.Study.Program.Order
 	if s.key != nil {
-		inputs = slices.Concat(inputs, program.Factors(s.program, s.levels, *s.key))
+		inputs = slices.Concat(inputs, rounding.Tensors(s.program, s.levels, *s.key))
 	}
 	curve := make([][]*graph.Tensor, len(inputs))
 	for i, x := range inputs {

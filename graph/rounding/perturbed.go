@@ -1,13 +1,11 @@
-package program
+package rounding
 
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
 	"github.com/lensir/lensir-study/graph"
-	"github.com/lensir/lensir-study/graph/exec"
 	"github.com/lensir/lensir-study/graph/op"
 )
 
@@ -122,111 +120,10 @@ func levelOf(p *graph.Program, n *graph.Node) int {
 	return max(0, int(math.Round(math.Log2(math.Sqrt(terms)/8))))
 }
 
-// noise draws the factors of perturbed programs. They depend on its key, the program, the step and the place alone, so that a
-// step that is evaluated again is the same; each place has its own bias, up or down.
-type noise struct {
-	key   uint64
-	step  int
-	tasks uint64
-	pools [][2][]float64 // by level, one with more factors above 1 and one with more below
-}
-
-// poolSpan is the number of places from which a list of factors may be taken.
-const poolSpan = 1 << 12
-
-// reserve makes the pools of a level long enough for lists of n factors.
-func (m *noise) reserve(level, n int) {
-	for len(m.pools) <= level {
-		m.pools = append(m.pools, [2][]float64{})
+func mapped(at, values []graph.Value) []graph.Value {
+	out := make([]graph.Value, len(values))
+	for i, v := range values {
+		out[i] = at[v]
 	}
-	for side, pool := range m.pools[level] {
-		if want := poolSpan + n; len(pool) < want {
-			rng := rand.New(rand.NewPCG(0x726f756e64+uint64(level), uint64(len(pool)+side)))
-			for range want - len(pool) {
-				pool = append(pool, factor(rng, level, 1+bias*float64(1-2*side)))
-			}
-			m.pools[level][side] = pool
-		}
-	}
-}
-
-// bias is the mean of a place's factors over the steps, above 1 or below: rounding may drift, as that of a sum of equal terms does.
-const bias = 1. / 8
-
-// factor draws 1 ± 2^level·2⁻⁵², with odds for +.
-func factor(rng *rand.Rand, level int, odds float64) float64 {
-	size := math.Ldexp(0x1p-52, level)
-	if 2*rng.Float64() < odds {
-		return 1 + size
-	}
-	return 1 - size
-}
-
-// draw points at the factors of a task.
-func (m *noise) draw(t *task) {
-	if t.pools == nil || t.key != m.key { // the side of each place is that of the key
-		t.pools, t.key = make([][]float64, len(t.levels)), m.key
-		for i, level := range t.levels {
-			t.pools[i] = m.pools[level][mix(m.key^mix(t.id^uint64(i)<<32))>>63]
-		}
-	}
-	state := mix(m.key ^ mix(uint64(m.step)^mix(t.id)))
-	for i, n := range t.lengths {
-		state = state*6364136223846793005 + 1442695040888963407
-		at := int(state >> 52)
-		t.factors[i].F = t.pools[i][at : at+n : at+n]
-	}
-}
-
-// move moves every entry by a unit of its last place.
-func (m *noise) move(x []float64, id uint64) {
-	m.reserve(0, len(x))
-	place := mix(m.key ^ mix(^id))
-	at := int(mix(place^uint64(m.step)) >> 52)
-	for i, f := range m.pools[0][place>>63][at : at+len(x)] {
-		x[i] *= f
-	}
-}
-
-// mix is the finaliser of SplitMix64.
-func mix(x uint64) uint64 {
-	x += 0x9e3779b97f4a7c15
-	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
-	x = (x ^ x>>27) * 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
-// Rounding runs a program with its rounding perturbed. It is not safe for concurrent use.
-type Rounding struct {
-	t     *task
-	noise *noise
-}
-
-// NewRounding compiles the perturbed program; see [Perturbed].
-func NewRounding(p *graph.Program) (*Rounding, error) {
-	m := &noise{}
-	t, err := newTask(p, m)
-	return &Rounding{t, m}, err
-}
-
-// Run evaluates the program into out. Runs of one key are equal.
-func (r *Rounding) Run(key uint64, in, out []exec.Buffer) error {
-	r.noise.key = key
-	copy(r.t.in, in)
-	copy(r.t.out, out)
-	return r.t.run()
-}
-
-// Factors draws values of the last inputs of a perturbed program, as tensors.
-func Factors(perturbed *graph.Program, levels []int, key uint64) []*graph.Tensor {
-	rng := rand.New(rand.NewPCG(key, 0x666163746f72))
-	var list []*graph.Tensor
-	for k, in := range perturbed.Inputs[len(perturbed.Inputs)-len(levels):] {
-		x := graph.NewTensor(in.Type)
-		for i := range x.F {
-			x.F[i] = factor(rng, levels[k], 1)
-		}
-		list = append(list, x)
-	}
-	return list
+	return out
 }
