@@ -16,16 +16,15 @@ import (
 // y. A Map serves one goroutine; Clone gives another one its own.
 type Map struct {
 	*compiled
-	inputs                   []*graph.Tensor
-	buffers                  []exec.Buffer // the entries of inputs
-	z, theta                 []float64     // the entries of the state and of the parameters, which the buffers share
-	workspace                *exec.Workspace
-	value                    []exec.Buffer
-	outputs                  []float64 // the entries of value
-	unitState, unitParams    []float64 // identity matrices, on first use
-	perturber, pullPerturber *rounding.Runner
-	pull, pulled             []exec.Buffer // inputs of the latter: those of f, then cotangents; and its outputs: value, then row
-	cotangents, row          []float64     // the entries of these
+	inputs                []*graph.Tensor
+	buffers               []exec.Buffer // the entries of inputs
+	z, theta              []float64     // the entries of the state and of the parameters, which the buffers share
+	workspace             *exec.Workspace
+	value                 []exec.Buffer
+	outputs               []float64 // the entries of value
+	unitState, unitParams []float64 // identity matrices, on first use
+	perturber             *rounding.Runner
+	pull, push            *perturbed
 
 	byState, byParams, byBoth *Derivative
 }
@@ -41,8 +40,8 @@ type compiled struct {
 	declaredOnce sync.Once
 	declared     []string // responses that take part in f_z
 
-	vjpOnce sync.Once
-	vjp     *graph.Program // with respect to state and parameters
+	vjpOnce, jvpOnce sync.Once
+	vjp, jvp         *graph.Program // with respect to state and parameters
 }
 
 // NewMap compiles the map of a program. fixed has a tensor for every input that is neither state
@@ -146,19 +145,14 @@ func (f *Map) StateJacobian(dst, value, z, theta []float64) error {
 
 // ParamJacobian sets dst = f_θ, row-major.
 func (f *Map) ParamJacobian(dst, z, theta []float64) error {
-	if f.unitParams == nil {
-		f.unitParams = identity(f.n)
-	}
-	return f.paramProduct(dst, f.unitParams, f.n, z, theta)
-}
-
-// paramProduct sets dst = f_θ V for a row-major matrix V of lanes columns.
-func (f *Map) paramProduct(dst, v []float64, lanes int, z, theta []float64) error {
 	d, err := f.at(&f.byParams, &f.wrtParams, nil, z, theta)
 	if err != nil {
 		return err
 	}
-	return d.Push(dst, v, lanes)
+	if f.unitParams == nil {
+		f.unitParams = identity(f.n)
+	}
+	return d.Push(dst, f.unitParams, f.n)
 }
 
 // Joint returns the derivative with respect to (z, θ) at a point, and sets value, if not nil, to
@@ -222,30 +216,68 @@ func (f *Map) Perturbed(dst, z, theta []float64, rng *rand.Rand) error {
 	return nil
 }
 
+// perturbed is a program of f and of one of its products, with perturbed rounding: its inputs are those of f, then seeds, and its
+// outputs those of f, then the product.
+type perturbed struct {
+	runner         *rounding.Runner
+	in, out        []exec.Buffer
+	seeds, results []float64 // their entries
+}
+
+func (f *Map) perturbed(p *graph.Program, seeds []graph.Type) (*perturbed, error) {
+	runner, err := rounding.NewRunner(p)
+	if err != nil {
+		return nil, err
+	}
+	q := &perturbed{runner: runner, in: exec.NewBuffers(seeds, 1), out: exec.NewBuffers(p.OutputTypes(), 1)}
+	q.seeds, q.results = join(q.in), join(q.out)
+	q.in = append(slices.Clone(f.buffers), q.in...)
+	return q, nil
+}
+
+// run sets value, if not nil, and product at the inputs that f has.
+func (q *perturbed) run(f *Map, value, product, seeds []float64, rng *rand.Rand) error {
+	copy(q.in, f.buffers)
+	copy(q.seeds, seeds)
+	if err := q.runner.Run(rng.Uint64(), q.in, q.out); err != nil {
+		return err
+	}
+	copy(value, q.results[:f.out])
+	copy(product, q.results[f.out:])
+	return nil
+}
+
 // perturbedPull sets dst = (ȳᵀf_z, ȳᵀf_θ), and value, if not nil, to f(z, θ), with a random rounding of every
 // operation, those of the derivative included; see package rounding.
 func (f *Map) perturbedPull(dst, value, z, theta, cotangent []float64, rng *rand.Rand) error {
 	f.vjpOnce.Do(func() { f.vjp = graph.Expand(graph.VJP(f.p, slices.Concat(f.state, f.params))) })
-	if f.pullPerturber == nil {
+	if f.pull == nil {
 		var err error
-		if f.pullPerturber, err = rounding.NewRunner(f.vjp); err != nil {
+		if f.pull, err = f.perturbed(f.vjp, f.p.OutputTypes()); err != nil {
 			return err
 		}
-		seeds := exec.NewBuffers(f.p.OutputTypes(), 1)
-		f.cotangents = join(seeds)
-		f.pull = append(slices.Clone(f.buffers), seeds...)
-		f.pulled = exec.NewBuffers(f.vjp.OutputTypes(), 1)
-		f.row = join(f.pulled)
 	}
 	f.set(z, theta)
-	copy(f.pull, f.buffers)
-	copy(f.cotangents, cotangent)
-	if err := f.pullPerturber.Run(rng.Uint64(), f.pull, f.pulled); err != nil {
-		return err
+	return f.pull.run(f, value, dst, cotangent, rng)
+}
+
+// perturbedPush sets dst = f_z ż + f_θ θ̇ of a tangent (ż, θ̇), with a random rounding of every operation, those of the
+// derivative included; see package rounding.
+func (f *Map) perturbedPush(dst, z, theta, tangent []float64, rng *rand.Rand) error {
+	both := slices.Concat(f.state, f.params)
+	f.jvpOnce.Do(func() { f.jvp = graph.Expand(graph.JVP(f.p, both)) })
+	if f.push == nil {
+		var seeds []graph.Type
+		for _, i := range both {
+			seeds = append(seeds, f.p.Inputs[i].Type)
+		}
+		var err error
+		if f.push, err = f.perturbed(f.jvp, seeds); err != nil {
+			return err
+		}
 	}
-	copy(value, f.row[:f.out])
-	copy(dst, f.row[f.out:])
-	return nil
+	f.set(z, theta)
+	return f.push.run(f, nil, dst, tangent, rng)
 }
 
 // piecewise reports whether f has operations that take branches.
