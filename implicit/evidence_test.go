@@ -156,3 +156,33 @@ func TestMultipleRootsAreSingular(t *testing.T) {
 		}
 	}
 }
+
+// Where the equations' derivatives cancel, the estimate covers the sensitivity's error too: near the pericentre of an eccentric
+// orbit, dE/dM = 1/(1 − e cos E).
+func TestCancellationInDerivativesOfEquations(t *testing.T) {
+	for _, e := range []float64{0.9, 0.99, 0.999, 0.9999} {
+		const anomaly = 1e-9
+		r := vectorMap(t, 1, 2, "z[0] - t[0] * sin(z[0]) - t[1]")
+		root, err := FindRoot(r, []float64{1}, []float64{e, anomaly}, Settings{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Differentiate(r, root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := keplerSlope(e, anomaly)
+		if off := math.Abs(s.S[1] - want); off > s.ErrorEstimate || s.ErrorEstimate > 0x1p-40/(1-e)*want {
+			t.Errorf("e = %v: an error of %.3g of %.3g, estimated as %.3g", e, off, want, s.ErrorEstimate)
+		}
+	}
+}
+
+// keplerSlope is 1/(1 − e cos E) where E is small, without cancellation.
+func keplerSlope(e, anomaly float64) float64 {
+	x := anomaly / (1 - e)
+	for range 100 {
+		x = (anomaly - e*(x*x*x/6-math.Pow(x, 5)/120)) / (1 - e)
+	}
+	return 1 / ((1 - e) + 2*e*math.Pow(math.Sin(x/2), 2))
+}

@@ -15,15 +15,18 @@ import (
 // y. A Map serves one goroutine; Clone gives another one its own.
 type Map struct {
 	*compiled
-	inputs                   []*graph.Tensor
-	buffers                  []exec.Buffer // the entries of inputs
-	z, theta                 []float64     // the entries of the state and of the parameters, which the buffers share
-	workspace                *exec.Workspace
-	value                    []exec.Buffer
-	outputs                  []float64 // the entries of value
-	unitState, unitParams    []float64 // identity matrices, on first use
-	perturber, pullPerturber *graph.Perturber
-	pulled                   []*graph.Tensor // inputs of the latter: those of f, then cotangents
+	inputs                []*graph.Tensor
+	buffers               []exec.Buffer // the entries of inputs
+	z, theta              []float64     // the entries of the state and of the parameters, which the buffers share
+	workspace             *exec.Workspace
+	value                 []exec.Buffer
+	outputs               []float64 // the entries of value
+	unitState, unitParams []float64 // identity matrices, on first use
+	perturber             *graph.Perturber
+	pullPerturber         *graph.Perturber
+	pulled                []*graph.Tensor // its inputs: those of f, then cotangents
+	pushPerturber         *graph.Perturber
+	pushed                []*graph.Tensor // its inputs: those of f, then tangents
 
 	byState, byParams, byBoth *Derivative
 }
@@ -39,8 +42,8 @@ type compiled struct {
 	declaredOnce sync.Once
 	declared     []string // responses that take part in f_z
 
-	vjpOnce sync.Once
-	vjp     *graph.Program // with respect to state and parameters
+	vjpOnce, jvpOnce sync.Once
+	vjp, jvp         *graph.Program // with respect to state and parameters
 }
 
 // NewMap compiles the map of a program. fixed has a tensor for every input that is neither state
@@ -144,19 +147,14 @@ func (f *Map) StateJacobian(dst, value, z, theta []float64) error {
 
 // ParamJacobian sets dst = f_θ, row-major.
 func (f *Map) ParamJacobian(dst, z, theta []float64) error {
-	if f.unitParams == nil {
-		f.unitParams = identity(f.n)
-	}
-	return f.paramProduct(dst, f.unitParams, f.n, z, theta)
-}
-
-// paramProduct sets dst = f_θ V for a row-major matrix V of lanes columns.
-func (f *Map) paramProduct(dst, v []float64, lanes int, z, theta []float64) error {
 	d, err := f.at(&f.byParams, &f.wrtParams, nil, z, theta)
 	if err != nil {
 		return err
 	}
-	return d.Push(dst, v, lanes)
+	if f.unitParams == nil {
+		f.unitParams = identity(f.n)
+	}
+	return d.Push(dst, f.unitParams, f.n)
 }
 
 // Joint returns the derivative with respect to (z, θ) at a point, and sets value, if not nil, to
@@ -241,6 +239,32 @@ func (f *Map) perturbedPull(dst, value, z, theta, cotangent []float64, rng *rand
 	}
 	for _, x := range out[:len(f.p.Outputs)] {
 		value = value[copy(value, x.F):]
+	}
+	for _, x := range out[len(f.p.Outputs):] {
+		dst = dst[copy(dst, x.F):]
+	}
+	return nil
+}
+
+// perturbedPush sets dst = f_z ż + f_θ θ̇ of a tangent (ż, θ̇), with a random rounding of every operation, those of the
+// derivative included; see graph.Perturber.
+func (f *Map) perturbedPush(dst, z, theta, tangent []float64, rng *rand.Rand) error {
+	both := slices.Concat(f.state, f.params)
+	f.jvpOnce.Do(func() { f.jvp = graph.Expand(graph.JVP(f.p, both)) })
+	if f.pushPerturber == nil {
+		f.pushPerturber = graph.NewPerturber(f.jvp)
+		f.pushed = make([]*graph.Tensor, len(f.inputs))
+		for _, i := range both {
+			f.pushed = append(f.pushed, graph.NewTensor(f.p.Inputs[i].Type))
+		}
+	}
+	f.set(z, theta)
+	for _, x := range f.pushed[copy(f.pushed, f.inputs):] {
+		tangent = tangent[copy(x.F, tangent):]
+	}
+	out, err := f.pushPerturber.Run(rng, f.pushed...)
+	if err != nil {
+		return err
 	}
 	for _, x := range out[len(f.p.Outputs):] {
 		dst = dst[copy(dst, x.F):]

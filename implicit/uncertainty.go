@@ -147,20 +147,17 @@ func (root *Root) localLipschitz(r *Map, rng *rand.Rand) (la float64, err error)
 // probes is how many random combinations of the parameters stand for all columns of S in an estimate.
 const probes = 4
 
-// spread estimates by how much S changes, in the Frobenius norm, where the root may lie: half the largest
+// spread estimates how far S, in the Frobenius norm, is off where the root may lie and the derivatives are rounded: the largest
 //
-//	‖R_z⁻¹ (δR_z S + δR_θ)‖
+//	‖R_z⁻¹ (R_z S + R_θ)‖
 //
-// over the displacements of root.blur, which are twice what they stand for. Of more than four parameters, the columns are probed by
-// random combinations V with E‖MV‖² = ‖M‖².
+// over half the displacements of root.blur, which are four times a Newton step, with a random rounding of every operation that
+// computes the sum. Of more than four parameters, the columns are probed by random combinations V with E‖MV‖² = ‖M‖².
 func (root *Root) spread(r *Map, s []float64) (float64, error) {
 	lanes := min(r.n, probes)
-	if lanes == 0 {
-		return 0, nil
-	}
+	rng := rand.New(rand.NewPCG(uint64(r.n), 0x737072656164))
 	v := identity(r.n)
 	if r.n > probes {
-		rng := rand.New(rand.NewPCG(uint64(r.n), 0x737072656164))
 		v = make([]float64, r.n*lanes)
 		for i := range v {
 			v[i] = rng.NormFloat64() / math.Sqrt(probes)
@@ -168,36 +165,25 @@ func (root *Root) spread(r *Map, s []float64) (float64, error) {
 	}
 	sv := make([]float64, r.m*lanes)
 	multiply(sv, s, v, r.m, r.n, lanes)
-	a := make([]float64, len(root.jacobian))
-	memory := vectors(3, r.out*lanes)
-	here, there, change := memory[0], memory[1], memory[2]
-	if err := r.paramProduct(here, v, lanes, root.Z, root.theta); err != nil {
-		return 0, err
-	}
-	most, column := 0.0, make([]float64, r.out)
+	most, tangent, column := 0.0, make([]float64, r.m+r.n), make([]float64, r.out)
 	for _, b := range root.blur[:blurredRuns] {
-		z := axpy(root.Z, 1, b)
-		if err := r.StateJacobian(a, nil, z, root.theta); err != nil {
-			return 0, err
-		}
-		if err := r.paramProduct(there, v, lanes, z, root.theta); err != nil {
-			return 0, err
-		}
-		for i := range a {
-			a[i] -= root.jacobian[i]
-		}
-		multiply(change, a, sv, r.out, r.m, lanes)
-		size := 0.0
+		z, size := axpy(root.Z, 0.5, b), 0.0
 		for l := range lanes {
-			for i := range column {
-				column[i] = change[i*lanes+l] + (there[i*lanes+l] - here[i*lanes+l])
+			for i := range r.m {
+				tangent[i] = sv[i*lanes+l]
+			}
+			for i := range r.n {
+				tangent[r.m+i] = v[i*lanes+l]
+			}
+			if err := r.perturbedPush(column, z, root.theta, tangent, rng); err != nil {
+				return 0, err
 			}
 			root.lu.Estimate(column, linsolve.Plain)
 			size = math.Hypot(size, norm2(column))
 		}
 		most = max(most, size)
 	}
-	return most / 2, nil
+	return most, nil
 }
 
 // nearby returns a point a small step from the root at which evaluate works: on one side or the
