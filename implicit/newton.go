@@ -174,22 +174,52 @@ func (it *newton) linearize() error {
 	return nil
 }
 
+// crawling is the part of the step that is allowed by the residual, of that allowed by the next step, below which the latter counts.
+const crawling = 0x1p-4
+
 // search tries z + α·step for α = 1, ½, ¼, …, until ‖R‖₂ decreases. The part of an equation that rounding explains does not
 // count: beside a large one that is satisfied, the decrease of another one would not be seen.
+//
+// ‖R‖₂ compares equations in different units. Where it allows but a small part of what the natural monotonicity test does, which
+// knows no units of equations, this test decides: the step from z + α·step, with the same R_z, has to be shorter.
+//
+// Source: P. Deuflhard, Newton Methods for Nonlinear Problems, 2004, section 3.3.
 func (it *newton) search() ([]float64, bool) {
 	it.rounding = it.rounding[:0]
 	for i := range it.r {
 		it.rounding = append(it.rounding, 16*absMatVec(linsolve.Epsilon, it.jacobian[i*it.f.m:(i+1)*it.f.m], it.z, 1))
 	}
-	before := it.excess(it.r)
+	before, length := it.excess(it.r), it.length(it.step)
 	r := make([]float64, len(it.r))
-	for alpha := 1.0; alpha >= leastDamping; alpha /= 2 {
+	var natural []float64
+	limit := leastDamping
+	for alpha := 1.0; alpha >= limit; alpha /= 2 {
 		z := axpy(it.z, alpha, it.step)
-		if it.f.Eval(r, z, it.theta) == nil && it.excess(r) <= (1-float64(1e-4*alpha))*before {
+		if it.f.Eval(r, z, it.theta) != nil {
+			continue
+		}
+		if it.excess(r) <= (1-float64(1e-4*alpha))*before {
 			return z, true
 		}
+		if natural == nil {
+			it.lu.Estimate(r, linsolve.Plain)
+			if it.length(r) <= (1-alpha/4)*length {
+				natural, limit = z, max(limit, alpha*crawling)
+			}
+		}
 	}
-	return nil, false
+	return natural, natural != nil
+}
+
+// length is the 2-norm of a step whose entries are measured by those of z, or of the Newton step where these are larger.
+func (it *newton) length(step []float64) float64 {
+	h := 0.0
+	for i, s := range step {
+		if unit := max(math.Abs(it.z[i]), math.Abs(it.step[i])); unit > 0 {
+			h = math.Hypot(h, s/unit)
+		}
+	}
+	return h
 }
 
 // excess is ‖R‖₂ beyond rounding.

@@ -273,3 +273,19 @@ func TestUnknownsThatDrown(t *testing.T) {
 		t.Errorf("%v is known to %v", root.Z, root.Errors)
 	}
 }
+
+// Equations in different units do not slow the iteration down: where y·x is of another size than x, a full step makes ‖R‖ larger, and is
+// right all the same.
+func TestStepsInMixedUnits(t *testing.T) {
+	for _, unit := range []float64{1e-12, 1e-6, 1e-3, 1, 1e3, 1e6, 1e9, 1e12} {
+		r := vectorMap(t, 2, 1, fmt.Sprintf("[z[0] - 1.5 * t[0], z[0] * z[1] - %g * t[0]]", unit))
+		root, err := FindRoot(r, []float64{1, unit}, []float64{1}, Settings{})
+		if err != nil {
+			t.Errorf("unit %g: %v", unit, err)
+			continue
+		}
+		if root.Iterations > 6 || math.Abs(root.Z[0]-1.5) > 1e-15 || math.Abs(root.Z[1]*1.5/unit-1) > 1e-15 {
+			t.Errorf("unit %g: %v after %d steps", unit, root.Z, root.Iterations)
+		}
+	}
+}
