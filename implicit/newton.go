@@ -38,7 +38,7 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// polishing begins once a full Newton step is this small relative to z, entry by entry: from there the
+// polishing begins once a full Newton step is this small relative to z, or within the tolerance, entry by entry: from there the
 // residual may be rounding, and only the step tells whether a further one improves.
 const polishing = 1e-6
 
@@ -55,7 +55,8 @@ type newton struct {
 	step     []float64 // −R_z⁻¹ R at z
 	rounding []float64 // the part of R at z that rounding explains, entry by entry; of the search
 	count    int
-	small    bool // the step at z is one of polishing
+	polish   float64 // the size of steps from which on they are polishing
+	small    bool    // the step at z is one of polishing
 }
 
 // run iterates from z until a step no longer improves, so that z is as near to the root as rounding
@@ -65,13 +66,14 @@ func (it *newton) run(s Settings) error {
 	it.r = make([]float64, it.f.out)
 	it.jacobian = make([]float64, it.f.out*it.f.m)
 	it.step = make([]float64, it.f.m)
+	it.polish = max(polishing, s.Tolerance)
 	last := math.Inf(1)
 	for it.count = 0; it.count <= s.MaxIterations; it.count++ {
 		if err := it.linearize(); err != nil {
 			return err
 		}
 		size := it.size()
-		if it.small = size <= polishing; size == 0 || it.small && size >= last {
+		if it.small = size <= it.polish; size == 0 || it.small && size >= last {
 			return nil
 		}
 		if it.count == s.MaxIterations {
@@ -86,7 +88,7 @@ func (it *newton) run(s Settings) error {
 		}
 		next, ok := it.search()
 		switch {
-		case !ok && (it.small || it.sizeInUnits() <= polishing): // the residual is rounding, or the end of a domain is near
+		case !ok && (it.small || it.sizeInUnits() <= it.polish): // the residual is rounding, or the end of a domain is near
 			return nil
 		case !ok:
 			return it.stalled()
@@ -101,7 +103,7 @@ func (it *newton) run(s Settings) error {
 // nothing is small beside it, it is measured in units.
 func (it *newton) size() float64 {
 	size := relative(it.step, it.z)
-	if size > polishing && it.nearby() {
+	if size > it.polish && it.nearby() {
 		return it.sizeInUnits()
 	}
 	return size
@@ -121,7 +123,7 @@ func (it *newton) sizeInUnits() float64 {
 }
 
 // nearby reports whether the step is small beside z, or beside 1: a necessary sign only, since units differ.
-func (it *newton) nearby() bool { return norm2(it.step) <= polishing*max(1, norm2(it.z)) }
+func (it *newton) nearby() bool { return norm2(it.step) <= it.polish*max(1, norm2(it.z)) }
 
 // leastNormal is the smallest number with all its digits: what is below counts as 0.
 const leastNormal = 0x1p-1022

@@ -159,7 +159,8 @@ func (b *blurred) measure(t tangent, terms float64) error {
 		return nil
 	}
 	return &graph.Failure{Status: graph.NotConverged, Reason: fmt.Sprintf(
-		"the gradient is %.3g, and rounding moves it by %.3g: a formula cancels almost all of its digits; write the objective or the equations without the cancellation (expm1, log1p, and the like)", norm2(g.Gradient), g.ErrorEstimate)}
+		"the gradient is %.3g, and rounding moves it by %.3g: a formula cancels almost all of its digits, or the equations magnify rounding (condition after scaling %.2g); write the objective or the equations without the cancellation (expm1, log1p, and the like)",
+		norm2(g.Gradient), g.ErrorEstimate, root.ConditionScaled)}
 }
 
 // change is that of the gradient g in a run with perturbed operations at a point nearby, whose objectives it leaves in values.

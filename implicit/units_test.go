@@ -289,3 +289,25 @@ func TestStepsInMixedUnits(t *testing.T) {
 		}
 	}
 }
+
+// Where rounding alone keeps Newton's steps above the tolerance, the reason says how far the root is known, and not to take more steps.
+func TestStepsThatAreRounding(t *testing.T) {
+	for _, n := range []int{6, 7, 8} {
+		var equations []string
+		for i := range n { // a Vandermonde system with nodes close together
+			x := 1 + float64(i)*0.0313
+			text := fmt.Sprintf("-sin(%v) * t[0]", x)
+			for j := range n {
+				text += fmt.Sprintf(" + z[%d] * %v^%d", j, x, j)
+			}
+			equations = append(equations, text)
+		}
+		root, err := FindRoot(vectorMap(t, n, 1, equations...), make([]float64, n), []float64{1}, Settings{Tolerance: 1e-2})
+		if err != nil && !strings.Contains(err.Error(), "known only to") && statusOf(err) != graph.SingularStateJacobian {
+			t.Errorf("%d nodes: %v", n, err)
+		}
+		if root.Iterations > 20 {
+			t.Errorf("%d nodes: %d steps", n, root.Iterations)
+		}
+	}
+}
