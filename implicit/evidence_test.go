@@ -3,6 +3,8 @@ package implicit
 import (
 	"fmt"
 	"math"
+	"math/big"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -185,4 +187,60 @@ func keplerSlope(e, anomaly float64) float64 {
 		x = (anomaly - e*(x*x*x/6-math.Pow(x, 5)/120)) / (1 - e)
 	}
 	return 1 / ((1 - e) + 2*e*math.Pow(math.Sin(x/2), 2))
+}
+
+// Normal equations that are written as Xᵀ(Xw − y) are evaluated better than the matrix XᵀX is that solves them. The estimates have the error of
+// that: here the derivative of ridge weights by λ, with columns of X that are all but equal.
+func TestGradientsOfNormalEquations(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 40 {
+		beside := math.Pow(10, -1-5*rng.Float64()) // how far the columns are apart
+		lambda := math.Pow(10, -12*rng.Float64())
+		exact := func(x float64) *big.Rat { return new(big.Rat).SetFloat64(x) }
+		add := func(sum *big.Rat, x, y *big.Rat) { sum.Add(sum, new(big.Rat).Mul(x, y)) }
+		a := [2][2]*big.Rat{{exact(lambda), new(big.Rat)}, {new(big.Rat), exact(lambda)}}
+		b := [2]*big.Rat{new(big.Rat), new(big.Rat)}
+		equations := [2]string{"t[0] * z[0]", "t[0] * z[1]"}
+		for range 5 {
+			x0 := rng.NormFloat64()
+			x, y := [2]float64{x0, x0 + beside*rng.NormFloat64()}, rng.NormFloat64()
+			for i := range 2 {
+				equations[i] += fmt.Sprintf(" + (%v) * ((%v) * z[0] + (%v) * z[1] - (%v))", x[i], x[0], x[1], y)
+				add(b[i], exact(x[i]), exact(y))
+				for j := range 2 {
+					add(a[i][j], exact(x[i]), exact(x[j]))
+				}
+			}
+		}
+		solve := func(b [2]*big.Rat) (w [2]*big.Rat) {
+			det := new(big.Rat).Sub(new(big.Rat).Mul(a[0][0], a[1][1]), new(big.Rat).Mul(a[0][1], a[1][0]))
+			for i := range 2 {
+				w[i] = new(big.Rat).Sub(new(big.Rat).Mul(a[1-i][1-i], b[i]), new(big.Rat).Mul(a[i][1-i], b[1-i]))
+				w[i].Quo(w[i], det)
+			}
+			return w
+		}
+		slope := solve(solve(b))[0]
+		want, _ := slope.Neg(slope).Float64()
+
+		r := vectorMap(t, 2, 1, equations[:]...)
+		root, err := FindRoot(r, []float64{0, 0}, []float64{lambda}, Settings{Tolerance: 1e-3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Differentiate(r, root)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := Gradients(r, vectorMap(t, 2, 1, "z[0]"), root, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if off := math.Abs(g[0].Gradient[0] - want); off > 2*g[0].ErrorEstimate+0x1p-50*math.Abs(want) {
+			t.Errorf("λ = %.2g, columns apart by %.2g: the gradient's error is %.3g of %.3g, estimated as %.3g", lambda, beside, off, want, g[0].ErrorEstimate)
+		}
+		if off := math.Abs(s.S[0] - want); off > 2*s.ErrorEstimate+0x1p-50*math.Abs(want) {
+			t.Errorf("λ = %.2g, columns apart by %.2g: the sensitivity's error is %.3g of %.3g, estimated as %.3g", lambda, beside, off, want, s.ErrorEstimate)
+		}
+	}
 }

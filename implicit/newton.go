@@ -38,7 +38,7 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// polishing begins once a full Newton step is this small relative to z, entry by entry: from there the
+// polishing begins once a full Newton step is this small relative to z, or within the tolerance, entry by entry: from there the
 // residual may be rounding, and only the step tells whether a further one improves.
 const polishing = 1e-6
 
@@ -55,7 +55,8 @@ type newton struct {
 	step     []float64 // −R_z⁻¹ R at z
 	rounding []float64 // the part of R at z that rounding explains, entry by entry; of the search
 	count    int
-	small    bool // the step at z is one of polishing
+	polish   float64 // the size of steps from which on they are polishing
+	small    bool    // the step at z is one of polishing
 }
 
 // run iterates from z until a step no longer improves, so that z is as near to the root as rounding
@@ -65,13 +66,14 @@ func (it *newton) run(s Settings) error {
 	it.r = make([]float64, it.f.out)
 	it.jacobian = make([]float64, it.f.out*it.f.m)
 	it.step = make([]float64, it.f.m)
+	it.polish = max(polishing, s.Tolerance)
 	last := math.Inf(1)
 	for it.count = 0; it.count <= s.MaxIterations; it.count++ {
 		if err := it.linearize(); err != nil {
 			return err
 		}
 		size := it.size()
-		if it.small = size <= polishing; size == 0 || it.small && size >= last {
+		if it.small = size <= it.polish; size == 0 || it.small && size >= last {
 			return nil
 		}
 		if it.count == s.MaxIterations {
@@ -86,7 +88,7 @@ func (it *newton) run(s Settings) error {
 		}
 		next, ok := it.search()
 		switch {
-		case !ok && (it.small || it.sizeInUnits() <= polishing): // the residual is rounding, or the end of a domain is near
+		case !ok && (it.small || it.sizeInUnits() <= it.polish): // the residual is rounding, or the end of a domain is near
 			return nil
 		case !ok:
 			return it.stalled()
@@ -101,7 +103,7 @@ func (it *newton) run(s Settings) error {
 // nothing is small beside it, it is measured in units.
 func (it *newton) size() float64 {
 	size := relative(it.step, it.z)
-	if size > polishing && it.nearby() {
+	if size > it.polish && it.nearby() {
 		return it.sizeInUnits()
 	}
 	return size
@@ -121,7 +123,7 @@ func (it *newton) sizeInUnits() float64 {
 }
 
 // nearby reports whether the step is small beside z, or beside 1: a necessary sign only, since units differ.
-func (it *newton) nearby() bool { return norm2(it.step) <= polishing*max(1, norm2(it.z)) }
+func (it *newton) nearby() bool { return norm2(it.step) <= it.polish*max(1, norm2(it.z)) }
 
 // leastNormal is the smallest number with all its digits: what is below counts as 0.
 const leastNormal = 0x1p-1022
@@ -174,22 +176,52 @@ func (it *newton) linearize() error {
 	return nil
 }
 
+// crawling is the part of the step that is allowed by the residual, of that allowed by the next step, below which the latter counts.
+const crawling = 0x1p-4
+
 // search tries z + α·step for α = 1, ½, ¼, …, until ‖R‖₂ decreases. The part of an equation that rounding explains does not
 // count: beside a large one that is satisfied, the decrease of another one would not be seen.
+//
+// ‖R‖₂ compares equations in different units. Where it allows but a small part of what the natural monotonicity test does, which
+// knows no units of equations, this test decides: the step from z + α·step, with the same R_z, has to be shorter.
+//
+// Source: P. Deuflhard, Newton Methods for Nonlinear Problems, 2004, section 3.3.
 func (it *newton) search() ([]float64, bool) {
 	it.rounding = it.rounding[:0]
 	for i := range it.r {
 		it.rounding = append(it.rounding, 16*absMatVec(linsolve.Epsilon, it.jacobian[i*it.f.m:(i+1)*it.f.m], it.z, 1))
 	}
-	before := it.excess(it.r)
+	before, length := it.excess(it.r), it.length(it.step)
 	r := make([]float64, len(it.r))
-	for alpha := 1.0; alpha >= leastDamping; alpha /= 2 {
+	var natural []float64
+	limit := leastDamping
+	for alpha := 1.0; alpha >= limit; alpha /= 2 {
 		z := axpy(it.z, alpha, it.step)
-		if it.f.Eval(r, z, it.theta) == nil && it.excess(r) <= (1-float64(1e-4*alpha))*before {
+		if it.f.Eval(r, z, it.theta) != nil {
+			continue
+		}
+		if it.excess(r) <= (1-float64(1e-4*alpha))*before {
 			return z, true
 		}
+		if natural == nil {
+			it.lu.Estimate(r, linsolve.Plain)
+			if it.length(r) <= (1-alpha/4)*length {
+				natural, limit = z, max(limit, alpha*crawling)
+			}
+		}
 	}
-	return nil, false
+	return natural, natural != nil
+}
+
+// length is the 2-norm of a step whose entries are measured by those of z, or of the Newton step where these are larger.
+func (it *newton) length(step []float64) float64 {
+	h := 0.0
+	for i, s := range step {
+		if unit := max(math.Abs(it.z[i]), math.Abs(it.step[i])); unit > 0 {
+			h = math.Hypot(h, s/unit)
+		}
+	}
+	return h
 }
 
 // excess is ‖R‖₂ beyond rounding.

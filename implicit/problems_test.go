@@ -164,7 +164,9 @@ func TestRefusals(t *testing.T) {
 		{"no root", 1, []float64{1}, 1, func(z, th []expr) []expr {
 			return []expr{z[0].mul(z[0]).add(th[0])}
 		}, graph.NotConverged, "is no root"},
-		{"least-squares stall", 2, []float64{0.5, -2}, 13, freudensteinRoth, graph.NotConverged, "local minimum of ‖R‖"},
+		{"least-squares stall", 2, []float64{1.1, 0.3}, 1, func(z, th []expr) []expr {
+			return []expr{z[0].sub(z[1]), z[0].mul(z[1]).add(th[0])}
+		}, graph.NotConverged, "local minimum of ‖R‖"},
 		{"singular root of rank 2", 4, []float64{3, -1, 0, 1}, 0, powellSingular, graph.SingularStateJacobian, "σ_min"},
 		{"start outside the domain", 1, []float64{-1}, 0, func(z, th []expr) []expr {
 			return []expr{z[0].un(op.Log).sub(th[0])}
@@ -175,6 +177,7 @@ func TestRefusals(t *testing.T) {
 		{"small slope that is no fold", 1, []float64{1}, 1e-8, func(z, th []expr) []expr {
 			return []expr{z[0].mul(z[0]).sub(th[0])}
 		}, graph.OK, ""},
+		{"a start beside another least-squares minimum", 2, []float64{0.5, -2}, 13, freudensteinRoth, graph.OK, ""},
 		{"the other start", 2, []float64{6, 5}, 13, freudensteinRoth, graph.OK, ""},
 	}
 	for _, c := range cases {

@@ -99,7 +99,7 @@ func Gradients(r, j *Map, root *Root, seed uint64) ([]Gradient, error) {
 			return nil, err
 		}
 		out[i].Value = values[i]
-		b := &blurred{root: root, r: r, j: j, equations: equations, g: &out[i], objective: i, pick: pick, row: row, rng: rng}
+		b := &blurred{root: root, r: r, j: j, equations: equations, g: &out[i], objective: i, pick: pick, rng: rng}
 		if err := b.measure(t, terms); err != nil {
 			return nil, err
 		}
@@ -117,24 +117,21 @@ type blurred struct {
 	equations *Derivative
 	g         *Gradient
 	objective int       // its number
-	pick, row []float64 // the unit vector of that number, and J_z and J_θ
+	pick      []float64 // the unit vector of that number
 	rng       *rand.Rand
 
-	here, pulled, there, equation, c []float64
-	values                           []float64
+	pulled, there, equation, c []float64
+	values                     []float64
 }
 
 // measure sets the error estimates, and refuses a gradient of which no digit is known. It does not refuse one that vanishes:
 // where rounding is within the tolerance of the terms that it is the sum of, or of what it is further along the
 // branch. Sizes are those along the tangent's direction, in the unit of the objective.
 func (b *blurred) measure(t tangent, terms float64) error {
-	v := vectors(5, len(b.row))
-	b.here, b.pulled, b.there, b.equation, b.c = v[0], v[1], v[2], v[3], v[4]
+	v := vectors(4, b.j.m+b.j.n)
+	b.pulled, b.there, b.equation, b.c = v[0], v[1], v[2], v[3]
 	b.values = make([]float64, b.j.out)
 	root, g := b.root, b.g
-	if err := b.equations.Pull(b.here, g.Lambda, 1); err != nil {
-		return graph.Within("at the root", err)
-	}
 	noise := 0.0
 	g.ValueError = linsolve.Epsilon / 2 * math.Abs(g.Value)
 	for run := range blurredRuns {
@@ -163,15 +160,17 @@ func (b *blurred) measure(t tangent, terms float64) error {
 		return nil
 	}
 	return &graph.Failure{Status: graph.NotConverged, Reason: fmt.Sprintf(
-		"the gradient is %.3g, and rounding moves it by %.3g: a formula cancels almost all of its digits; write the objective or the equations without the cancellation (expm1, log1p, and the like)", norm2(g.Gradient), g.ErrorEstimate)}
+		"the gradient is %.3g, and rounding moves it by %.3g: a formula cancels almost all of its digits, or the equations magnify rounding (condition after scaling %.2g); write the objective or the equations without the cancellation (expm1, log1p, and the like)",
+		norm2(g.Gradient), g.ErrorEstimate, root.ConditionScaled)}
 }
 
-// change is that of the gradient in a run with perturbed operations at a point nearby, whose objectives it leaves in values.
-// Where the derivatives of objective and equations change by δJ_z, δJ_θ, δR_z and δR_θ, the gradient changes by
+// change is that of the gradient g in a run with perturbed operations at a point nearby, whose objectives it leaves in values.
+// Where λ and g leave the residuals c in the equations that determine them there, the gradient changes by
 //
-//	c_θ − R_θᵀ μ,   R_zᵀ μ = c_z,   c = (δJ_z, δJ_θ) − λᵀ(δR_z, δR_θ)
+//	c_θ − R_θᵀ μ,   R_zᵀ μ = c_z,   c = (J_z, J_θ − g) − λᵀ(R_z, R_θ)
 //
-// to first order: λ stays as it is. The slice is valid until the next call.
+// to first order. The residuals have the error of λ too: that of the solve, and of rounding R_z when it was factored. The slice is valid
+// until the next call.
 func (b *blurred) change(z, theta []float64) ([]float64, error) {
 	if err := b.j.perturbedPull(b.there, b.values, z, theta, b.pick, b.rng); err != nil {
 		return nil, graph.Within("the objectives near the root", err)
@@ -180,7 +179,10 @@ func (b *blurred) change(z, theta []float64) ([]float64, error) {
 		return nil, graph.Within("near the root", err)
 	}
 	for i := range b.c {
-		b.c[i] = (b.there[i] - b.row[i]) - (b.equation[i] - b.here[i])
+		b.c[i] = b.there[i] - b.equation[i]
+	}
+	for i, g := range b.g.Gradient {
+		b.c[b.j.m+i] -= g
 	}
 	m := len(b.root.Z)
 	b.root.lu.Estimate(b.c[:m], linsolve.Transposed)

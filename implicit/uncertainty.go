@@ -152,7 +152,8 @@ const probes = 4
 //	‖R_z⁻¹ (R_z S + R_θ)‖
 //
 // over half the displacements of root.blur, which are four times a Newton step, with a random rounding of every operation that
-// computes the sum. Of more than four parameters, the columns are probed by random combinations V with E‖MV‖² = ‖M‖².
+// computes the sum. Of more than four parameters, the columns are probed by random combinations V with E‖MV‖² = ‖M‖²,
+// of signs: a column alone is measured as it is.
 func (root *Root) spread(r *Map, s []float64) (float64, error) {
 	lanes := min(r.n, probes)
 	rng := rand.New(rand.NewPCG(uint64(r.n), 0x737072656164))
@@ -160,7 +161,7 @@ func (root *Root) spread(r *Map, s []float64) (float64, error) {
 	if r.n > probes {
 		v = make([]float64, r.n*lanes)
 		for i := range v {
-			v[i] = rng.NormFloat64() / math.Sqrt(probes)
+			v[i] = math.Copysign(1/math.Sqrt(probes), rng.Float64()-0.5)
 		}
 	}
 	sv := make([]float64, r.m*lanes)

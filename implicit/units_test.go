@@ -273,3 +273,41 @@ func TestUnknownsThatDrown(t *testing.T) {
 		t.Errorf("%v is known to %v", root.Z, root.Errors)
 	}
 }
+
+// Equations in different units do not slow the iteration down: where y·x is of another size than x, a full step makes ‖R‖ larger, and is
+// right all the same.
+func TestStepsInMixedUnits(t *testing.T) {
+	for _, unit := range []float64{1e-12, 1e-6, 1e-3, 1, 1e3, 1e6, 1e9, 1e12} {
+		r := vectorMap(t, 2, 1, fmt.Sprintf("[z[0] - 1.5 * t[0], z[0] * z[1] - %g * t[0]]", unit))
+		root, err := FindRoot(r, []float64{1, unit}, []float64{1}, Settings{})
+		if err != nil {
+			t.Errorf("unit %g: %v", unit, err)
+			continue
+		}
+		if root.Iterations > 6 || math.Abs(root.Z[0]-1.5) > 1e-15 || math.Abs(root.Z[1]*1.5/unit-1) > 1e-15 {
+			t.Errorf("unit %g: %v after %d steps", unit, root.Z, root.Iterations)
+		}
+	}
+}
+
+// Where rounding alone keeps Newton's steps above the tolerance, the reason says how far the root is known, and not to take more steps.
+func TestStepsThatAreRounding(t *testing.T) {
+	for _, n := range []int{6, 7, 8} {
+		var equations []string
+		for i := range n { // a Vandermonde system with nodes close together
+			x := 1 + float64(i)*0.0313
+			text := fmt.Sprintf("-sin(%v) * t[0]", x)
+			for j := range n {
+				text += fmt.Sprintf(" + z[%d] * %v^%d", j, x, j)
+			}
+			equations = append(equations, text)
+		}
+		root, err := FindRoot(vectorMap(t, n, 1, equations...), make([]float64, n), []float64{1}, Settings{Tolerance: 1e-2})
+		if err != nil && !strings.Contains(err.Error(), "known only to") && statusOf(err) != graph.SingularStateJacobian {
+			t.Errorf("%d nodes: %v", n, err)
+		}
+		if root.Iterations > 20 {
+			t.Errorf("%d nodes: %d steps", n, root.Iterations)
+		}
+	}
+}

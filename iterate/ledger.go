@@ -316,7 +316,7 @@ func (c *comparison) refute(name string, declared float64, f found) error {
 	}
 	noise, err := c.noise(f)
 	if err == nil && f.Value-noise > declared {
-		c.Refuted = fmt.Sprintf("declared %s = %.6g, but %.6g was found in D", name, declared, f.Value)
+		c.Refuted = fmt.Sprintf("declared %s = %.6g, but %.6g was found in D, larger by %.2g", name, declared, f.Value, f.Value-declared)
 	}
 	return err
 }

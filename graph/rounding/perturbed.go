@@ -14,7 +14,7 @@ import (
 // them. The levels are those of the factors in order.
 //
 // An operation that rounds within, such as a sum or a product of matrices, has factors on an operand too, unless that is a
-// rounded result itself: terms that cancel inside show. One of n terms has the level of √n/8, on operand and result: its partial
+// rounded result itself: terms that cancel inside show. One of n terms has a level of its own, on operand and result: its partial
 // sums are rounded n times.
 //
 // Source: Monte Carlo arithmetic (Parker, 1997).
@@ -103,21 +103,27 @@ func within(n *graph.Node) bool {
 	return n.Op.Unary == nil && n.Op.Binary == nil && len(n.Args) > 0
 }
 
-// levelOf is log₂(√n/8) of an operation that adds n terms, or 0.
+// levelOf is log₂ of √n/8 of an operation that adds n terms, or, where it adds them in turn, of n/32 if that is more: equal terms
+// are rounded alike.
 func levelOf(p *graph.Program, n *graph.Node) int {
 	if n.Type.Len() == 0 {
 		return 0
 	}
 	terms, of := 1.0, func(k int) float64 { return float64(p.Type(n.Args[k]).Len()) }
+	inTurn := false
 	switch n.Op {
 	case op.Sum, op.ScatterAdd:
 		terms = of(0) / float64(n.Type.Len())
 	case op.CumSum:
-		terms = float64(n.Type.Shape[n.Attrs.Int("axis")])
+		terms, inTurn = float64(n.Type.Shape[n.Attrs.Int("axis")]), true
 	case op.MatMul: // (m×k)(k×n)
-		terms = math.Sqrt(of(0) * of(1) / float64(n.Type.Len()))
+		terms, inTurn = math.Sqrt(of(0)*of(1)/float64(n.Type.Len())), true
 	}
-	return max(0, int(math.Round(math.Log2(math.Sqrt(terms)/8))))
+	size := math.Sqrt(terms) / 8
+	if inTurn {
+		size = max(size, terms/32)
+	}
+	return max(0, int(math.Round(math.Log2(size))))
 }
 
 func mapped(at, values []graph.Value) []graph.Value {

@@ -94,9 +94,14 @@ func (s *spread) lost(steps int) string {
 	return ""
 }
 
+// lost names what may be the cause: a number that vanishes, as a gradient does at an optimum, has no digits either.
 func lost(what string, by, relative float64, steps int) string {
-	return fmt.Sprintf("no digit of %s is known: rounding moves it by up to %.2g, %.2g times its size: the chain is chaotic over T = %d steps, or a formula cancels; "+
-		"a shorter chain, or another form of the formula, keeps digits", what, by, relative, steps)
+	beside := fmt.Sprintf("%.2g times its size", relative)
+	if math.IsInf(relative, 1) {
+		beside = "and it is 0"
+	}
+	return fmt.Sprintf("no digit of %s is known: rounding moves it by up to %.2g, %s: either it vanishes, as at an optimum, or the chain is chaotic over T = %d steps, or a formula cancels; "+
+		"against the last two, a shorter chain or another form of the formula keeps digits", what, by, beside, steps)
 }
 
 // over is x/y, and 0 where x is 0.

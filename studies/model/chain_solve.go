@@ -218,8 +218,11 @@ func stepError(err error) error {
 	where := fmt.Sprintf("step j = %d", step.Step-1)
 	switch step.Call {
 	case "until":
-		if where = fmt.Sprintf("the condition at j = %d", step.Step); statusOf(step.Err) == graph.Nondifferentiable {
-			where += ", where T jumps"
+		where = fmt.Sprintf("the condition at j = %d", step.Step)
+		var boundary *graph.Failure
+		if statusOf(step.Err) == graph.Nondifferentiable && errors.As(graph.Within(where+", where T jumps", step.Err), &boundary) {
+			boundary.Reason += "; compare with a margin, such as n < 0.5 instead of n == 0"
+			return boundary
 		}
 	case "seed":
 		where = "the objective"

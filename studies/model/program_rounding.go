@@ -143,7 +143,7 @@ func (g *group) put(w *programRows) {
 		at := slices.IndexFunc(r.Fields, func(f results.Field) bool { return f.Column == "value" || f.Column == "array" })
 		r.Fields = slices.Insert(r.Fields, at+1, results.Field{Column: "error_estimate", Value: results.Float(e)})
 		if lost && (g.array || e > math.Abs(g.x[i])/2) {
-			r.Reason = fmt.Sprintf("no digit is known: rounding moves it by up to %.2g; another form of the formula keeps digits", e)
+			r.Reason = fmt.Sprintf("no digit is known: rounding moves it by up to %.2g: either it vanishes, or the formula cancels, and another form of it keeps digits", e)
 		}
 	}
 }

@@ -169,6 +169,8 @@ positive = "sum(0.5 * x + 1)"
 squares = "sum(x * x)"
 product = "dot(x, x)"
 running = "cumsum(x)[-1]"
+grid = "cumsum(0 * x + 0.1)[-1]"
+product_row = "matmul(reshape(0 * x + 1, 1, %[1]d), 0 * x + 0.1)[0]"
 X = "x"
 `, n))
 	want := map[string]*big.Float{}
@@ -183,8 +185,10 @@ X = "x"
 		want["positive"].Add(want["positive"], y)
 	}
 	want["running"], want["product"] = want["plain"], want["squares"]
+	want["grid"] = new(big.Float).Mul(exact(0.1), exact(n)) // equal terms, as those of a grid of times
+	want["product_row"] = want["grid"]
 	var all ratios
-	for _, row := range out.Record.Rows(results.Program)[:5] {
+	for _, row := range out.Record.Rows(results.Program)[:7] {
 		name, value := row.Fields.Get("name").String(), number(t, row, "value")
 		all.judge(t, name, number(t, row, "error_estimate"), math.Abs(difference(value, want[name])), math.Abs(value))
 	}

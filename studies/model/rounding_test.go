@@ -254,6 +254,7 @@ methods = ["online", "revolve"]
 		{"x <= 0.9 * 0.9 * 0.9", "NONDIFFERENTIABLE", "the condition at j = 3, where T jumps: less_equal is on its branch boundary", ""},
 		{"x < 0.9 * 0.9 * 0.9", "NONDIFFERENTIABLE", "the condition at j = 3, where T jumps: less is on its branch boundary", ""},
 		{"x < a * a * a", "NONDIFFERENTIABLE", "at j = 3", ""},
+		{"x == a * a * a", "NONDIFFERENTIABLE", "compare with a margin", ""},
 		{"x <= 0.7", "OK", "", certificateHolds},
 		{"j >= 3", "OK", "", certificateHolds},
 		{"abs(x - 0.9) > 0.05 && j > 1", "OK", "", certificateHolds}, // abs at 0 is no jump
@@ -356,5 +357,28 @@ J = "(a + y) - (a + 1)"
 	digits(t, "dJ_y", 14, number(t, row, "dJ_y"), 1e-25)
 	if row.Fields.Get("certificate") != results.Text(certificateUnknown) || !strings.Contains(row.Reason, "between adjoint and tangent") {
 		t.Errorf("%+v", row)
+	}
+}
+
+// A gradient that vanishes, as that of a fit does, has no digit either: the reason names that first, and says no "+Inf times".
+func TestReasonOfAGradientThatVanishes(t *testing.T) {
+	for _, steps := range []string{"100", "60"} {
+		out := solveText(t, strings.Replace(`
+kind = "chain"
+[parameters]
+k = 0.1
+[state]
+x = { start = "0" }
+[chain]
+steps = STEPS
+[next]
+x = "0.5 * x + k"
+[objective]
+J = "(x - 0.2)^2"
+`, "STEPS", steps, 1), 0)
+		row := out.Record.Rows(results.Chain)[0]
+		if row.Status != "OK" || !strings.HasPrefix(row.Reason, "no digit of dJ is known: ") || !strings.Contains(row.Reason, "either it vanishes, as at an optimum") || strings.Contains(row.Reason, "Inf") {
+			t.Errorf("%+v", row)
+		}
 	}
 }
