@@ -103,22 +103,17 @@ func within(n *graph.Node) bool {
 	return n.Op.Unary == nil && n.Op.Binary == nil && len(n.Args) > 0
 }
 
-// levelOf is log₂ of √n/8 of an operation that adds n terms, or, where it adds them in turn, of n/32 if that is more: equal terms
-// are rounded alike.
+// levelOf is log₂ of √n/8 of an operation that adds n terms, or, where it adds them in turn, of n/32 if that is more: equal
+// terms are rounded alike. It is 0 of other operations and of few terms: these round by a unit of the last place.
 func levelOf(p *graph.Program, n *graph.Node) int {
-	if n.Type.Len() == 0 {
+	if n.Op.Terms == nil || n.Type.Len() == 0 {
 		return 0
 	}
-	terms, of := 1.0, func(k int) float64 { return float64(p.Type(n.Args[k]).Len()) }
-	inTurn := false
-	switch n.Op {
-	case op.Sum, op.ScatterAdd:
-		terms = of(0) / float64(n.Type.Len())
-	case op.CumSum:
-		terms, inTurn = float64(n.Type.Shape[n.Attrs.Int("axis")]), true
-	case op.MatMul: // (m×k)(k×n)
-		terms, inTurn = math.Sqrt(of(0)*of(1)/float64(n.Type.Len())), true
+	in := make([]graph.Type, len(n.Args))
+	for k, a := range n.Args {
+		in[k] = p.Type(a)
 	}
+	terms, inTurn := n.Op.Terms(n.Attrs, in, n.Type)
 	size := math.Sqrt(terms) / 8
 	if inTurn {
 		size = max(size, terms/32)
