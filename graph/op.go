@@ -34,6 +34,8 @@ type Op struct {
 	// Total marks operations without a check whose float result is finite whenever the operands are.
 	// Only these may be removed when nothing reads them.
 	Total bool
+	// Terms is how many terms an entry of the result is the sum of, and whether they are added in turn. nil: it is no sum.
+	Terms func(at Attrs, in []Type, out Type) (n float64, inTurn bool)
 	// Exact marks operations whose result is exact, so that no rounding enters.
 	Exact bool
 	// Safe is an operand tuple strictly inside the domain at every order, for guarding the arm of

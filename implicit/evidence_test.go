@@ -244,3 +244,26 @@ func TestGradientsOfNormalEquations(t *testing.T) {
 		}
 	}
 }
+
+// The rounding within a sum counts: that of its many terms, and that of terms which cancel.
+func TestSumsInEquations(t *testing.T) {
+	for _, c := range []struct {
+		r    string
+		want float64
+	}{
+		{"z - sum(ones(100000) * t[0])", 1e5 * 0.1},
+		{"z - cumsum(ones(100000) * t[0])[-1]", 1e5 * 0.1},
+		{"z - matmul(ones(1, 100000), ones(100000) * t[0])", 1e5 * 0.1},
+		{"z - sum([1e8, t[0], -1e8])", 0.1},
+		{"z - dot([1e8, 1, -1e8], [t[0], t[0], t[0]])", 0.1},
+	} {
+		root, err := FindRoot(vectorMap(t, 1, 1, c.r), []float64{1}, []float64{0.1}, Settings{Tolerance: 1e-6})
+		if err != nil {
+			t.Errorf("%s: %v", c.r, err)
+			continue
+		}
+		if off := math.Abs(root.Z[0] - c.want); off > 3*root.ErrorEstimate || root.ErrorEstimate > 1e-6*c.want {
+			t.Errorf("%s: an error of %.3g, estimated as %.3g", c.r, off, root.ErrorEstimate)
+		}
+	}
+}

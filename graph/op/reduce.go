@@ -2,6 +2,7 @@ package op
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/lensir/lensir-study/graph"
@@ -21,14 +22,18 @@ func init() {
 	define(Sum, graph.Op{Name: "sum", Arity: 1, Domain: "everywhere", Infer: sumInfer,
 		Attrs:     lists("axes"),
 		Eval:      evalSum,
+		Terms:     addedTerms,
 		LinearIn:  graph.JointlyLinear,
 		JVP:       again,
 		Transpose: func(s *site, _ []bool, ct value) []value { return []value{spread(s, ct)} },
 		Cost:      costOfOperand,
 	})
 	define(CumSum, graph.Op{Name: "cumsum", Arity: 1, Domain: "everywhere", Infer: axisInfer,
-		Attrs:    []graph.AttrSpec{{Name: "axis"}, {Name: "reverse", Optional: true}},
-		Eval:     evalCumSum,
+		Attrs: []graph.AttrSpec{{Name: "axis"}, {Name: "reverse", Optional: true}},
+		Eval:  evalCumSum,
+		Terms: func(at graph.Attrs, _ []graph.Type, out graph.Type) (float64, bool) {
+			return float64(out.Shape[at.Int("axis")]), true
+		},
 		LinearIn: graph.JointlyLinear,
 		JVP:      again,
 		Transpose: func(s *site, _ []bool, ct value) []value {
@@ -37,8 +42,11 @@ func init() {
 		},
 	})
 	define(MatMul, graph.Op{Name: "matmul", Arity: 2, Domain: "everywhere", Infer: matmulInfer,
-		Attrs:     []graph.AttrSpec{{Name: "ta", Optional: true}, {Name: "tb", Optional: true}},
-		Eval:      evalMatMul,
+		Attrs: []graph.AttrSpec{{Name: "ta", Optional: true}, {Name: "tb", Optional: true}},
+		Eval:  evalMatMul,
+		Terms: func(_ graph.Attrs, in []graph.Type, out graph.Type) (float64, bool) { // (m×k)(k×n)
+			return math.Sqrt(float64(in[0].Len()) * float64(in[1].Len()) / float64(out.Len())), true
+		},
 		LinearIn:  linearInOne,
 		JVP:       bilinear,
 		Transpose: transposeMatMul,
@@ -50,6 +58,10 @@ func init() {
 			return 2 * inner * out.Len()
 		},
 	})
+}
+
+func addedTerms(_ graph.Attrs, in []graph.Type, out graph.Type) (float64, bool) {
+	return float64(in[0].Len()) / float64(out.Len()), false
 }
 
 func costOfOperand(_ graph.Attrs, in []graph.Type, _ graph.Type) int { return in[0].Len() }

@@ -398,7 +398,7 @@ func defineJoins() {
 		},
 	})
 	define(ScatterAdd, graph.Op{Name: "scatter_add", Arity: 2, Attrs: numbers("size", "rank"), Infer: scatterInfer,
-		Domain: "every index within the rows of the result", LinearIn: linearInFirst, JVP: again, Cost: costOfOperand,
+		Domain: "every index within the rows of the result", LinearIn: linearInFirst, JVP: again, Cost: costOfOperand, Terms: addedTerms,
 		Eval: func(_ graph.Attrs, out *graph.Tensor, in []*graph.Tensor) *graph.Fault {
 			round := rounding(out.DType)
 			fault := eachRow(in[1], out.Shape, func(i, row, width int) {

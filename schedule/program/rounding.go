@@ -33,16 +33,10 @@ func Perturbed(p *graph.Program) (_ *graph.Program, levels []int) {
 		if !rounds(n) {
 			continue
 		}
-		level := levelOf(p, n)
+		level := graph.RoundingLevel(p, n)
 		if level > 0 || within(n) && !slices.ContainsFunc(n.Args, func(a graph.Value) bool { return isRounded[a] }) {
-			least := graph.None
-			for _, a := range n.Args {
-				if t := p.Type(a); t.DType == graph.Float64 && t.Len() > 0 && (least == graph.None || t.Len() < p.Type(least).Len()) {
-					least = a
-				}
-			}
-			if least != graph.None {
-				places = append(places, factored{i, level, least})
+			if k := graph.LeastOperand(p, n); k >= 0 {
+				places = append(places, factored{i, level, n.Args[k]})
 			}
 		}
 		isRounded[v] = true
@@ -103,29 +97,6 @@ func rounds(n *graph.Node) bool {
 // within reports whether an operation rounds more than its result.
 func within(n *graph.Node) bool {
 	return n.Op.Unary == nil && n.Op.Binary == nil && len(n.Args) > 0
-}
-
-// levelOf is log₂ of √n/8 of an operation that adds n terms, or, where it adds them in turn, of n/32 if that is more: equal terms
-// are rounded alike.
-func levelOf(p *graph.Program, n *graph.Node) int {
-	if n.Type.Len() == 0 {
-		return 0
-	}
-	terms, of := 1.0, func(k int) float64 { return float64(p.Type(n.Args[k]).Len()) }
-	inTurn := false
-	switch n.Op {
-	case op.Sum, op.ScatterAdd:
-		terms = of(0) / float64(n.Type.Len())
-	case op.CumSum:
-		terms, inTurn = float64(n.Type.Shape[n.Attrs.Int("axis")]), true
-	case op.MatMul: // (m×k)(k×n)
-		terms, inTurn = math.Sqrt(of(0)*of(1)/float64(n.Type.Len())), true
-	}
-	size := math.Sqrt(terms) / 8
-	if inTurn {
-		size = max(size, terms/32)
-	}
-	return max(0, int(math.Round(math.Log2(size))))
 }
 
 // noise draws the factors of perturbed programs. They depend on its key, the program, the step and the place alone, so that a
