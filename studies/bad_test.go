@@ -44,6 +44,8 @@ func data(entry string) string { return minimal + "[data]\nX = { " + entry + " }
 var badStudies = []struct{ name, text string }{
 	{"empty file", ""},
 	{"broken TOML: no value", sub("e = 0.1", "e =")},
+	{"broken TOML: a formula without quotes", sub(`J = "E"`, "J = E")},
+	{"broken TOML: a bracket without quotes", sub(`J = "E"`, "J = (E)")},
 	{"broken TOML: no closing quote", sub(`r = "E - e * sin(E) - M"`, `r = "E - e * sin(E) - M`)},
 	{"broken TOML: unfinished long string", sub(`J = "E"`, `J = """E`)},
 	{"broken TOML: backslash at the end", `a = "\`},

@@ -1,6 +1,7 @@
 package studies
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -37,7 +38,11 @@ func (s *Study) apply(setting string) (*Study, error) {
 	}
 	alone, err := source.Parse(&source.File{Name: "--set", Text: "value = " + value + "\n"})
 	if err != nil || len(alone.Items) != 1 || strings.ContainsRune(value, '#') && alone.Items[0].At.End < len("value = "+value) {
-		return nil, fail("%q is not a value", value).WithHint(`write it as in a study file: 0.5, [1, 2], '"a formula in quotes"'`)
+		why := ""
+		if e := (*Error)(nil); errors.As(err, &e) && strings.Contains(e.Message, "out of range") {
+			why = strings.TrimPrefix(e.Message, "broken TOML")
+		}
+		return nil, fail("%q is not a value%s", value, why).WithHint(`write it as in a study file: 0.5, [1, 2], '"a formula in quotes"'`)
 	}
 	if len(path) == 1 && rules.keys[key] == nil {
 		if path = s.home(key); path == nil {

@@ -404,7 +404,7 @@ func TestApply(t *testing.T) {
 	var out strings.Builder
 	for _, setting := range []string{
 		"e=3", "x=1", "m=1", "M", "=1", "M=", "M=one", "M=1 # 2", "M=1\nq=2", "M=nan", "M=\"1\"", "implicit.tol=1", "implict.tolerance=1", "constants.z=", "a b=1",
-		"kind=\"fixed-point\"", "constants.E=1", "branches.u.E=[1]", "M=[1, [2]]", "100%=1",
+		"kind=\"fixed-point\"", "constants.E=1", "branches.u.E=[1]", "M=[1, [2]]", "100%=1", "M=[1, 1e400]",
 	} {
 		_, err := Apply(base, []string{setting})
 		if err == nil {

@@ -99,11 +99,15 @@ func (r source) sensitivityPlot(t *results.Table, objective, swept string, x int
 		xs.add(at)
 	}
 	xLog := xs.over(2)
-	byBranch := len(labels) < 2 // colours tell branches apart unless they tell swept values apart
+	byBranch := len(labels) < 2                  // colours tell branches apart unless they tell swept values apart,
+	byParameter := byBranch && len(branches) < 2 // and parameters where there is nothing else to tell apart
 	style := func(s *series, dash int) (draw.LineStyle, draw.GlyphStyle) {
 		c := ordered(s.color, len(labels))
 		if byBranch {
 			c = okabeIto[s.shape%len(okabeIto)]
+		}
+		if byParameter {
+			c = okabeIto[dash%len(okabeIto)]
 		}
 		return draw.LineStyle{Color: c, Width: 1.1, Dashes: dashes[dash]},
 			draw.GlyphStyle{Color: c, Radius: 2.2, Shape: shapes[s.shape%len(shapes)]}
@@ -174,8 +178,11 @@ func (r source) sensitivityPlot(t *results.Table, objective, swept string, x int
 	}
 	if len(columns) > 1 {
 		for i, parameter := range parameters {
-			f.legend = append(f.legend, legendEntry{"d" + symbol(objective) + "/d" + symbol(parameter),
-				curve{line: draw.LineStyle{Color: color.Gray{60}, Width: 1.1, Dashes: dashes[i]}}})
+			line := draw.LineStyle{Color: color.Gray{60}, Width: 1.1, Dashes: dashes[i]}
+			if byParameter {
+				line.Color = okabeIto[i%len(okabeIto)]
+			}
+			f.legend = append(f.legend, legendEntry{"d" + symbol(objective) + "/d" + symbol(parameter), curve{line: line}})
 		}
 	}
 	if len(refusals) > 0 {

@@ -3,6 +3,7 @@ package source
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -101,6 +102,9 @@ func Parse(src *File) (*Node, error) {
 	return root, nil
 }
 
+// unquoted is what the TOML library says of a value that begins as a name or a formula does.
+var unquoted = regexp.MustCompile(`^expected value but found "?'?[\pL_(]`)
+
 // decodeTOML runs the TOML library and turns its errors, and its panics on odd input, into an Error.
 func decodeTOML(src *File, text string) (values map[string]any, err error) {
 	defer func() {
@@ -119,6 +123,8 @@ func decodeTOML(src *File, text string) (values map[string]any, err error) {
 			e.WithHint("write it with a decimal point or an exponent to have a floating-point number")
 		case strings.HasSuffix(broken.Message, "out of range for float64"):
 			e.WithHint("the largest float64 is 1.8e308")
+		case unquoted.MatchString(broken.Message):
+			e.WithHint("a formula goes in quotes")
 		}
 		return nil, e
 	}
