@@ -50,19 +50,27 @@ func poisoned(types []graph.Type, lanes int) []exec.Buffer {
 
 func sameBuffer(t *testing.T, what string, have, want exec.Buffer) {
 	t.Helper()
+	if d := difference(have, want); d != "" {
+		t.Fatalf("%s, %s", what, d)
+	}
+}
+
+// difference says where two buffers differ, in any bit; it is empty where they do not.
+func difference(have, want exec.Buffer) string {
 	if len(have.F) != len(want.F) || len(have.I) != len(want.I) {
-		t.Fatalf("%s: want %d floats and %d integers, have %d and %d", what, len(want.F), len(want.I), len(have.F), len(have.I))
+		return fmt.Sprintf("want %d floats and %d integers, have %d and %d", len(want.F), len(want.I), len(have.F), len(have.I))
 	}
 	for i := range want.F {
 		if math.Float64bits(have.F[i]) != math.Float64bits(want.F[i]) {
-			t.Fatalf("%s, entry %d: want %v (%x), have %v (%x)", what, i, want.F[i], math.Float64bits(want.F[i]), have.F[i], math.Float64bits(have.F[i]))
+			return fmt.Sprintf("entry %d: want %v (%x), have %v (%x)", i, want.F[i], math.Float64bits(want.F[i]), have.F[i], math.Float64bits(have.F[i]))
 		}
 	}
 	for i := range want.I {
 		if have.I[i] != want.I[i] {
-			t.Fatalf("%s, entry %d: want %d, have %d", what, i, want.I[i], have.I[i])
+			return fmt.Sprintf("entry %d: want %d, have %d", i, want.I[i], have.I[i])
 		}
 	}
+	return ""
 }
 
 // sameRun compares a run with the reference evaluator: outputs bit for bit, or the whole failure.
@@ -327,37 +335,42 @@ func checkLanes(t *testing.T, r *rand.Rand, p *graph.Program, residuals []*graph
 	return refused
 }
 
-// One executable serves any number of goroutines, each with its own workspace.
+// One executable serves 1, 2 or 8 goroutines, each with its own workspace: every one has the bits, or the failure, of the
+// reference evaluator.
 func TestGoroutines(t *testing.T) {
-	for _, workers := range []int{1, 2, 8} {
-		r := rand.New(rand.NewPCG(uint64(workers), 3))
-		for range 20 {
-			p := randomProgram(r, 20, false)
-			inputs := randprog.Inputs(r, p)
-			want, err := graph.Eval(p, inputs...)
-			if err != nil {
-				continue
-			}
-			e, err := exec.Compile(p, exec.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var group sync.WaitGroup
-			for range workers {
-				group.Go(func() {
-					ws := e.NewWorkspace()
-					for range 20 {
-						out := poisoned(p.OutputTypes(), 1)
-						if err := e.Run(ws, buffersOf(inputs), out); err != nil {
-							t.Error(err)
-						}
-						for j := range want {
-							sameBuffer(t, "output", out[j], exec.Buffer{F: want[j].F, I: want[j].I})
+	for seed := range programs(t, 300) {
+		r := rand.New(rand.NewPCG(uint64(seed), 3))
+		wild := r.IntN(2) == 0
+		p := subset(r, draw(r, 1+r.IntN(25), wild))
+		inputs := randprog.Inputs(r, p)
+		if wild {
+			inputs = randprog.WildInputs(r, p)
+		}
+		want, refusal := graph.Eval(p, inputs...)
+		e, err := exec.Compile(p, randomOptions(r))
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%v", seed, err, p)
+		}
+		var group sync.WaitGroup
+		for range []int{1, 2, 8}[seed%3] {
+			group.Go(func() {
+				ws := e.NewWorkspace()
+				for range 3 {
+					out := poisoned(p.OutputTypes(), 1)
+					err := e.Run(ws, buffersOf(inputs), out)
+					if fmt.Sprint(err) != fmt.Sprint(refusal) {
+						t.Errorf("seed %d: have %v, want %v", seed, err, refusal)
+					}
+					for j := range want {
+						if d := difference(out[j], exec.Buffer{F: want[j].F, I: want[j].I}); d != "" {
+							t.Errorf("seed %d, output %d, %s", seed, j, d)
 						}
 					}
-				})
-			}
-			group.Wait()
+				}
+			})
+		}
+		if group.Wait(); t.Failed() {
+			t.Fatalf("seed %d\n%v", seed, p)
 		}
 	}
 }

@@ -345,3 +345,24 @@ func TestValuesOverDecades(t *testing.T) {
 		drawn(t, f, SVG)
 	}
 }
+
+// Where neither branches nor other swept values are to be told apart, colours tell parameters apart, in the lines as in the legend.
+func TestColoursOfParameters(t *testing.T) {
+	r := contraction([]float64{0.1, 0.5}, nil)
+	for _, record := range r.Records {
+		fields := &record.Rows(results.Implicit)[0].Fields
+		fields.Set("dJ_a", results.Float(1))
+		fields.Set("dJ_b", results.Float(2))
+	}
+	f := figuresOf(r)[0]
+	lines := f.panels[1].layers
+	if len(lines) != 3 || len(f.legend) != 3 {
+		t.Fatalf("%d lines, %d in the legend", len(lines), len(f.legend))
+	}
+	for i, entry := range f.legend {
+		line, thumb := lines[i].(curve).line, entry.thumb.(curve).line
+		if line.Color != okabeIto[i] || thumb.Color != line.Color {
+			t.Errorf("%s is %v, in the legend %v", entry.text, line.Color, thumb.Color)
+		}
+	}
+}
